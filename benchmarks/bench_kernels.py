@@ -1,12 +1,11 @@
-r"""Kernel databases of upstream's list, six CU counts x two GPUs: upstream's script twelve times, ours once.
+r"""Kernel databases of upstream's list for six CU counts and two GPUs: upstream's script against ours.
 
     .venv/bin/python benchmarks/bench_kernels.py GENERATE_CACHEFILES.PY CACHEFILES.CSV MIOPEN/src/kernels \
         [--compiler clang-ocl] [--jobs N]
 
-Both sides run the same compiler with the same arguments, in turn, and must leave the same rows with the same
-decompressed objects. Upstream's script has fixed paths: ``/opt/rocm/bin/clang-ocl``, ``/MIOpen/src/kernels``,
-``/root/.cache/miopen/2.9.0``. A copy of it with other paths in place of these runs, so that no gcn-gpu image
-is needed; its clang-ocl is then made of this machine's clang.
+Both sides run the same compiler with the same arguments and must leave the same rows and objects. Upstream's
+script has fixed paths (``/opt/rocm/bin/clang-ocl``, ``/MIOpen/src/kernels``, ``/root/.cache/miopen/2.9.0``),
+so a copy with other paths runs, with a clang-ocl from this machine's clang.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ FIXED = {
 
 
 def clang_ocl(directory: Path) -> Path:
-    """A clang-ocl of this machine's clang: it takes what MIOpen passes to the real one."""
+    """A clang-ocl of this machine's clang, which accepts MIOpen's arguments."""
     host = host_compiler()
     program = directory / "clang-ocl"
     command = " ".join(f"'{part}'" for part in host.command)
-    # Code object v3 is no longer a target feature in newer clangs, but an option.
+    # In newer clangs code object v3 is an option, not a target feature.
     program.write_text(
         "#!/bin/sh\n"
         'for a in "$@"; do shift; case "$a" in -target-feature|+code-object-v3|-Xclang) ;;'
@@ -78,7 +77,7 @@ def plans(rows: list[Row], compiler: Compiler, kernels: Path) -> list[DatabasePl
 
 
 def ours(rows: Path, compiler: Compiler, kernels: Path, root: Path, jobs: int) -> tuple[float, list[Path]]:
-    """Seconds for the same twelve databases, from nothing."""
+    """Seconds for the same twelve databases."""
     shutil.rmtree(root, ignore_errors=True)
     begin = time.perf_counter()
     wanted = plans(read_rows(rows), compiler, kernels)
@@ -87,7 +86,7 @@ def ours(rows: Path, compiler: Compiler, kernels: Path, root: Path, jobs: int) -
 
 
 def same(cache: Path, made: list[Path]) -> tuple[int, int]:
-    """(databases, rows) that are equal on both sides; AssertionError if any differs."""
+    """Numbers of equal databases and rows. Raises AssertionError if any differs."""
     total = 0
     for path, (gfx, cus) in zip(made, [(gfx, cus) for gfx in GPUS for cus in CU_COUNTS], strict=True):
         theirs = {(e.name, e.arguments): e.blob for e in read_database(cache / db_name(gfx, cus))}
@@ -98,7 +97,7 @@ def same(cache: Path, made: list[Path]) -> tuple[int, int]:
 
 
 def derivation(shapes: int = 10_000) -> float:
-    """Seconds to derive the kernel launches of as many distinct layers, text to geometry and arguments."""
+    """Seconds to derive the launches of distinct layers, from text to geometry and arguments."""
     texts = [
         f"[DNNMark]\nrun_mode=standalone\n[{kind}]\nn={1 + number // 100}\nc={1 + number % 100}\nh=16\nw=16\n"
         for kind in ("Softmax", "Pooling", "BatchNorm", "LRN", "Activation")

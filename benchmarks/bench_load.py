@@ -1,13 +1,11 @@
-"""Many points through the whole gem5 path, with an instant stand-in for gem5 and kills on the way.
+"""Many points through the whole gem5 path, with an instant stand-in for gem5 and kills.
 
     python benchmarks/bench_load.py --points 1000 --kills 10
 
-The stand-in repeats what one run of the tests' stand-in left: its time is a shell's, so that what is measured
-is ours and Snakemake's. All points therefore have the statistics of one compute unit (1.2 MB each).
-
-What it costs per run, what the workflow takes in memory and open files, how long planning and a rerun without
-changes take; and that nothing is lost or repeated: every run that was proven before a kill is the same file
-after it, and each point has exactly one proven try. Standard error gets a line of progress per minute.
+The stand-in copies a run of the tests' stand-in, so only apuflow and Snakemake take time. All points have the
+statistics of one compute unit (1.2 MB each). It measures cost per run, memory, open files, and times of
+planning and of a rerun without changes. It checks that a run proven before a kill stays the same file, and
+that each point has exactly one proven try. Standard error gets a line of progress per minute.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ LATENCIES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 @dataclass
 class Watch:
-    """Memory and open files of the workflow's own process: highest, and now; its processor time."""
+    """Memory and open files of the workflow's process, highest and current, and its processor time."""
 
     pid: int
     memory: int = 0
@@ -93,10 +91,10 @@ def main() -> int:
 
 
 def make_project(directory: Path, points: int) -> Gem5Project:
-    """A project with its toolchain made, and a sweep of this many points.
+    """A project with its toolchain and a sweep of this many points.
 
-    Every process started from now on imports the project's own copy of the code, so that a change of the
-    checkout in the middle of hours changes nothing of what is measured.
+    Processes import the project's copy of the code, so that changes of the checkout do not affect the
+    measurement.
     """
     if not Path(apuflow.__file__).is_relative_to(ROOT):
         raise SystemExit(
@@ -105,7 +103,7 @@ def make_project(directory: Path, points: int) -> Gem5Project:
         )
     copy = copy_project(directory)
     os.environ["PYTHONPATH"] = f"{copy / 'workflow'}:{copy / 'analysis'}"
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as a user's project, which keeps its bytecode
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # like a user's project, which keeps bytecode
     project = gem5_project.make(copy, directory, {"container": "host"})
     each = len(UNITS) * len(LATENCIES)
     axes = {
@@ -130,7 +128,7 @@ exec cp {recorded}/* "$2"
 
 
 def make_instant(project: Gem5Project, recorded: Path) -> None:
-    """Let gem5 from now on leave what its first run left, at once, as if it had been built so."""
+    """Replace gem5 by a program that copies its first run."""
     [run] = project.records()
     recorded.mkdir()
     for name in ("simout", "simerr", "config.ini"):
@@ -193,7 +191,7 @@ def expected(project: Gem5Project) -> int:
 
 
 def records(project: Gem5Project) -> Iterator[Path]:
-    """Records of the sweep's points; the first sweep's own point is none of them."""
+    """Records of the sweep's points, without the first sweep's point."""
     return (path for path in project.records() if not path.parent.name.startswith("u1-"))
 
 
@@ -206,7 +204,7 @@ def timed(project: Gem5Project, *arguments: str) -> float:
 
 
 def proven(project: Gem5Project) -> dict[Path, tuple[int, int]]:
-    """Statistics of finished runs, with what would show that a run was made again."""
+    """Statistics of finished runs, with values that reveal a repeated run."""
     found = {}
     for path in records(project):
         statistics = path.with_name("stats.txt")
@@ -216,9 +214,9 @@ def proven(project: Gem5Project) -> dict[Path, tuple[int, int]]:
 
 
 def run_until(project: Gem5Project, cores: int, wanted: int | None, end: float) -> Watch:
-    """Start the workflow; kill it outright once there are this many records (None: let it end).
+    """Start the workflow; kill it at this many records (None: let it end).
 
-    When the time is over it is asked to start nothing new.
+    After the time it starts no new jobs.
     """
     process = subprocess.Popen(
         [str(SNAKEMAKE), "--cores", str(cores), "-q", "all", "--", TABLE],

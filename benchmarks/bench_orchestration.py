@@ -1,10 +1,10 @@
-"""Orchestration: what a run costs beyond the bare start of its container; the data file against upstream's.
+"""Orchestration: the cost of a run beyond the start of its container; the data file against upstream's.
 
     .venv/bin/python benchmarks/bench_orchestration.py [--repeat N] [--socket URL --image NAME] [--dnnmark D]
 
-Overhead: `simulate` of a program that ends at once (the stand-in gem5 of tests/standins) against the very
-same command in a bare container (`docker run` with the same mounts) or, without a daemon, as a bare process.
-The two alternate; the medians are compared. Data file: `write_mmap` of 2 GiB against upstream's
+Overhead: `simulate` of a program that ends at once (the stand-in gem5 of tests/standins) against the same
+command in a bare container (`docker run` with the same mounts) or, without a daemon, as a bare process. It
+compares medians of alternating runs. Data file: `write_mmap` of 2 GiB against upstream's
 generate_rand_data.cpp (--dnnmark: its directory; compiled as its Makefile does), alternating, in one place.
 """
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def overhead(directory: Path, engine: ContainerEngine, image: str | None, repeat: int) -> None:
-    """Seconds that `simulate` takes beyond the same command started barely."""
+    """Seconds of `simulate` beyond the same bare command."""
     made = simulation(directory / engine.name, engine, image)
     ours, bare = [], []
     for number in range(repeat + 1):
@@ -101,7 +101,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
 
 
 def start_barely(made: Simulation, number: int) -> None:
-    """The same gem5 command without us: `docker run --rm`, or a plain process."""
+    """The same gem5 command alone: `docker run --rm`, or a plain process."""
     directory = made.project / f"bare/{number}"
     command = list(prepare(made, made.processes[0], directory))
     if isinstance(made.container, DockerEngine):

@@ -2,12 +2,10 @@
 
     .venv/bin/python benchmarks/bench_preview.py [--repeat N] [--runs RUNS.csv]
 
-Printed per shape: seconds of the first call (caches empty) and of the best of the later ones; seconds that a
-process takes for the model's formulas alone, by NumPy, over columns that it has already, and the ratio of the
-best call to them; microseconds per point of the first call, and the ratio of gem5's seconds per run (mean
-``host_seconds`` of ``RUNS.csv``) to it.
-Then the same for predicting exactly the runs of that table, and milliseconds of ``apuflow.evaluate``, whose
-answer is a table with metrics: of one point that was asked before, of one that was not, of 10,000.
+Prints per shape: seconds of the first call (empty caches) and of the best later one; seconds of the model's
+formulas alone, and the ratio of the best call to them; microseconds per point of the first call, and the
+ratio of gem5's seconds per run (mean ``host_seconds`` of ``RUNS.csv``) to it. Then the same for the runs
+of that table, and milliseconds of ``apuflow.evaluate`` for a cached point, a new point, and 10,000.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Point:
-    """What the engine reads of a point."""
+    """The attributes of a point that the engine reads."""
 
     id: str
     text: str
@@ -74,7 +72,7 @@ def launches_of(text: str, direction: Direction, compute_units: int) -> tuple[La
 
 
 def points(axes: tuple[str, str], many: int) -> list[Point]:
-    """``many`` x ``many`` points over two axes. Those with the same options share them, as a sweep's do."""
+    """``many`` x ``many`` points over two axes, with shared options as in a sweep."""
     found = []
     shared: dict[str, Options] = {}
     for first, second in product(range(1, many + 1), repeat=2):
@@ -93,7 +91,7 @@ def gem5_seconds(table: Path) -> list[float]:
 
 
 def measure(title: str, many: int, repeat: int, table: Path) -> None:
-    """One shape in this process, whose caches are empty."""
+    """Measure a shape with empty caches."""
     from apuflow import preview
     from apuflow.configure import option_rules
 
@@ -116,7 +114,7 @@ def measure(title: str, many: int, repeat: int, table: Path) -> None:
 
 
 def formulas_alone(found: list[Point], defaults: dict[str, Any]) -> float:
-    """Best of five, of one process."""
+    """The best of five in one process."""
     from apuflow.preview.counters import counter_columns
     from apuflow.preview.evaluate import collect
     from apuflow.preview.timing import times_of
@@ -132,7 +130,7 @@ def formulas_alone(found: list[Point], defaults: dict[str, Any]) -> float:
 
 
 def against_gem5(table: Path) -> None:
-    """Host seconds of recorded runs of gem5 and of predicting them all."""
+    """Host seconds of recorded runs of gem5, and of predicting them."""
     from apuflow.study.score import read_runs, score
 
     real = sum(gem5_seconds(table))
@@ -144,7 +142,7 @@ def against_gem5(table: Path) -> None:
 
 
 def ask() -> None:
-    """The face in Python."""
+    """Measure ``apuflow.evaluate``."""
     import apuflow
 
     latencies, units = range(1, 101), list(range(1, 101))

@@ -1,8 +1,8 @@
-"""From a fresh clone to tables and report: `make quickstart`, set against the bare installation beside it.
+"""From a fresh clone to tables and report: `make quickstart` against the installation alone.
 
     python benchmarks/bench_quickstart.py
 
-Prints both wall times and their ratio. Goal: under 3 minutes on 2 idle cores, the set-up included.
+Prints both wall times and their ratio. Goal: under 3 minutes on 2 idle cores, including installation.
 """
 
 from __future__ import annotations

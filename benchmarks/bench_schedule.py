@@ -1,10 +1,10 @@
-"""When a mixed sweep ends: the longest first within the memory, beside chance and the lower bound.
+"""End of a mixed sweep: longest runs first within the memory, against random order and the lower bound.
 
     .venv/bin/python benchmarks/bench_schedule.py
 
-137 recorded runs of gem5 with their host times, expected lengths as a plan has them, memory as in
-tests/unit/schedules.py; scheduled by Snakemake's own greedy scheduler. Goal: at most 1.1 times the bound. No
-clock: the same numbers on every machine.
+137 recorded runs of gem5 with their host times, a plan's expected lengths, memory as in
+tests/unit/schedules.py, and Snakemake's greedy scheduler. Goal: at most 1.1 times the bound. It reads no
+clock: numbers are equal on all machines.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _by_chance(runs: list[Run], cores: int, memory_mb: int, seed: int) -> float:
-    """All of one priority, in an order that means nothing."""
+    """Equal priorities in an arbitrary order."""
     mixed = [replace(run, priority=0.0) for run in runs]
     random.Random(seed).shuffle(mixed)
     return makespan(mixed, cores, memory_mb)

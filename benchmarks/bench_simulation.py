@@ -1,11 +1,10 @@
-"""Where the time of gem5 runs goes: start-up, filling buffers, kernels, the rest; GPU cycles per host second.
+"""Time of gem5 runs by part (start, filling buffers, kernels, rest), and GPU cycles per host second.
 
     .venv/bin/python benchmarks/bench_simulation.py runs/gem5-kernels/*/*
 
-Reads finished runs of engine gem5-kernels, such as those of the sweeps cu_scaling_kernels and kernels (4, 16
-and 64 compute units). gem5's own clock (hostSeconds of each block of statistics) tells filling, kernels and
-the end apart; what is left of the run's wall time is the start of gem5, writing statistics, and our own
-work. Make the runs on an idle machine, one at a time: --cores 1.
+Reads finished runs of engine gem5-kernels. gem5's hostSeconds of each block of statistics separates filling,
+kernels and the end; the rest of the wall time is gem5's start, writing statistics, and apuflow. Make the runs
+on an idle machine with --cores 1.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from statistics import median
 
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import RunRecord, Status, read_run
-from apuflow_analysis.stats.reader import read_stats
+from apuflow.gem5.stats.reader import read_stats
 
 SELECTED = ["hostSeconds", "*.dispatcher.numKernelLaunched", "*.shaderActiveTicks"]
 PARTS = ("filling", "kernels", "end", "start, statistics, ours")

@@ -1,14 +1,12 @@
-"""Points of a second on a Slurm of three nodes that is started here: makespan, jobs, processor time, kills.
+"""Short points on a Slurm of three nodes started here: makespan, jobs, processor time, kills.
 
     python benchmarks/bench_slurm.py --points 1000 --seconds 1
     python benchmarks/bench_slurm.py --points 10000 --seconds 0 --kills 10
 
-Needs root, Debian's slurm-wlm and munge, and an environment of this checkout's own (``make .venv/.dev``).
-The stand-in for gem5 repeats what one run left, after so many
-seconds of sleep, so that the processor time is ours, Snakemake's and Slurm's. A kill is SIGKILL of a job or
-of the login process in turn; the workflow is started again as a user does it until its table is made. All
-processor time of the whole tree is counted: Slurm's daemons, the jobs, Snakemake twice in each job and once
-on the login node, the table.
+Needs root, Debian's slurm-wlm and munge, and this checkout's environment (``make .venv/.dev``). The stand-in
+for gem5 sleeps and copies a run. Kills are SIGKILL of a job or of the login process in turn; the workflow is
+started again until its table is made. Processor time is that of the whole tree: Slurm's daemons, jobs with
+Snakemake, Snakemake on the login node, the table.
 """
 
 from __future__ import annotations
@@ -76,9 +74,9 @@ def main() -> int:
 
 
 def adopt(child: int) -> int:
-    """Wait for a child, and for all orphans below it: their processor time counts, and none stays a zombie.
+    """Wait for a child and its orphans, so that their processor time counts and no zombie stays.
 
-    (Slurm's proctrack/pgid takes a zombie for a process that cannot be killed, and drains its node.)
+    Slurm's proctrack/pgid drains a node with a zombie.
     """
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     code = 1
@@ -123,7 +121,7 @@ def measure(project: Gem5Project, kills: int, chance: random.Random, end: float)
 
 
 def rows_completed(project: Gem5Project) -> int:
-    """In the table; 0 without one."""
+    """Completed rows of the table; 0 without one."""
     file = project.root / TABLE
     return int((pd.read_csv(file)["status"] == "completed").sum()) if file.exists() else 0
 
@@ -140,13 +138,12 @@ def points(project: Gem5Project) -> int:
 
 @dataclass
 class Load:
-    """The workflow, started again and again until its table is made.
+    """The workflow, started repeatedly until its table is made.
 
     Attributes:
-        kill_at: numbers of records at which something is killed: a running job, then the login process, in
-            turn. The workflow goes on after a killed job, and is started again after the login process.
+        kill_at: numbers of records at which a running job or the login process is killed, in turn.
         end: no kill and no new start after this.
-        lost: runs that were finished when something was killed, and were not the same afterwards.
+        lost: finished runs that changed after a kill.
     """
 
     project: Gem5Project
@@ -179,7 +176,7 @@ class Load:
 
     @property
     def _log(self) -> Path:
-        """What Snakemake said on the login node, of all starts."""
+        """Snakemake's output on the login node, of all starts."""
         return self.project.root.with_name("workflow.log")
 
     def _snakemake(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -196,7 +193,7 @@ class Load:
             )
 
     def _follow(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the workflow's end, and kill what is to be killed on the way."""
+        """Wait for the workflow's end and kill as planned."""
         told = time.monotonic()
         while process.poll() is None:
             count = sum(1 for _ in records(self.project))
@@ -208,7 +205,7 @@ class Load:
             time.sleep(1 + count / 1000)
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
-        """A job that runs, or the login process; a job's turn waits until one runs."""
+        """Kill the login process, or a job as soon as one runs."""
         if self.killed_jobs > self.killed_logins:
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -223,7 +220,7 @@ class Load:
 
 
 def processor() -> float:
-    """Seconds of processor time of all processes that have ended and been waited for, and of this one."""
+    """Seconds of processor time of this process and its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 

@@ -1,10 +1,9 @@
-"""Reading statistics: everything against a line-by-line parser, counters against ``wc -l``, memory.
+"""Reading statistics: everything against a line-by-line parser, counters against ``wc -l``, proof, memory.
 
     .venv/bin/python benchmarks/bench_stats.py [STATS.TXT] [--repeat N]
 
-Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Each side runs in turn and keeps its best
-time; both must find the same values. The line-by-line parser takes the same information from each line: name,
-value, shares, description, unit. ``wc -l`` is timed as a process, the rest as functions on the same file.
+Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Sides alternate and keep their best times;
+    both must find the same values. ``wc -l`` is timed as a process, the rest as functions.
 """
 
 from __future__ import annotations
@@ -22,8 +21,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from apuflow.engines.simulated import required_rows
+from apuflow.gem5.stats.reader import iter_dumps, read_stats
+from apuflow.run.proof import read_proof
 from apuflow_analysis.counters.counters import counters
-from apuflow_analysis.stats.reader import iter_dumps, read_stats
 
 REAL = Path(__file__).parents[1] / "tests/data/gem5_runs/stats/softmax_fwd-100x1000x1x1-u64.txt.xz"
 NAME_AND_VALUE = re.compile(r"^(\S+)\s+([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))\b")
@@ -55,7 +56,7 @@ def line_by_line(path: Path) -> dict[str, tuple[float, str, str]]:
 
 
 def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
-    """Best time of each function; they take turns, so that a busy moment hits all alike."""
+    """Best time of each function, in turns, so that load affects all alike."""
     times = [math.inf] * len(functions)
     for _ in range(repeat):
         for index, function in enumerate(functions):
@@ -66,7 +67,7 @@ def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
 
 
 def check(path: Path) -> None:
-    """Both sides read the same."""
+    """Check that both sides read the same."""
     reference = line_by_line(path)
     rows: dict[str, float] = {}
     for dump in iter_dumps(path):
@@ -85,7 +86,7 @@ def memory(path: Path, dumps: int) -> int:
             for _ in range(dumps):
                 out.write(path.read_bytes())
         script = (
-            "import sys, resource\nfrom apuflow_analysis.stats.reader import iter_dumps\n"
+            "import sys, resource\nfrom apuflow.gem5.stats.reader import iter_dumps\n"
             "total = sum(dump['simTicks'] for dump in iter_dumps(sys.argv[1]))\n"
             "lines = open('/proc/self/status').read().splitlines()\n"
             "print(next(line.split()[1] for line in lines if line.startswith('RssAnon')),"
@@ -109,7 +110,8 @@ def main() -> None:
             path = Path(folder) / "stats.txt"
             path.write_bytes(lzma.decompress(REAL.read_bytes()))
         check(path)
-        simple, whole, ours, indexed, some, counted, wc = best(
+        required = required_rows()
+        simple, whole, ours, indexed, some, counted, proven, wc = best(
             arguments.repeat,
             lambda: names_and_values(path),
             lambda: line_by_line(path),
@@ -117,6 +119,7 @@ def main() -> None:
             lambda: read_stats(path)[-1].rows(),
             lambda: read_stats(path, select=["*.completedWGs", "simTicks"]),
             lambda: counters(path),
+            lambda: read_proof(path, required),
             lambda: subprocess.run(["wc", "-l", str(path)], check=True, capture_output=True),
         )
         print(f"{path.stat().st_size / 1e6:.1f} MB; best of {arguments.repeat}, in milliseconds")
@@ -127,6 +130,7 @@ def main() -> None:
             ("read_stats and a dict of all rows", indexed),
             ("read_stats(select=...)", some),
             ("counters", counted),
+            ("proof", proven),
             ("wc -l", wc),
         ):
             print(f"  {label:34} {seconds * 1e3:8.1f}")

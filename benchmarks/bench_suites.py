@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/bench_suites.py
 
-Printed per row: points, seconds of processor time (what other programs take of the machine is not in it), and
-microseconds per point. Caches are empty at the start of each row, modules are loaded.
+Prints per row: points, seconds of processor time, and microseconds per point. Caches are empty at the start
+of each row; modules are loaded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SWEEPS: dict[str, dict[str, Any]] = {
 
 
 def measure(title: str) -> None:
-    """One row in this process, whose caches are empty."""
+    """Measure a row with empty caches."""
     from apuflow import preview
     from apuflow.campaign.points import points
     from apuflow.configure import load_sweep, option_rules

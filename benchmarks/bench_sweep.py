@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/bench_sweep.py [--repeat N]
 
-Printed per shape: seconds (best of N), microseconds per point, and the ratio to the least that any program
-has to do for as many points: their identities, canonical JSON of what identifies them and a SHA-256.
+Prints per shape: seconds (best of N), microseconds per point, and the ratio to the minimum work for these
+points: canonical JSON of their identities and a SHA-256.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def best(work: Callable[[], object], repeat: int) -> float:
 
 
 def identities(found: list[Point]) -> None:
-    """What every expansion ends in."""
+    """The minimum work of an expansion."""
     for point in found:
         text = json.dumps(point.describe(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         hashlib.sha256(text.encode()).hexdigest()

@@ -1,12 +1,11 @@
-"""What the preview says of the products that AMD measured on an R9 Nano, beside AMD's numbers.
+"""The preview's products against AMD's measurements on an R9 Nano.
 
     .venv/bin/python benchmarks/hardware_products.py [--machine r9-nano] [--figure FILE.svg]
-    .venv/bin/python benchmarks/hardware_products.py --runs results/r9_nano/gemm.csv   # and what gem5 says
+    .venv/bin/python benchmarks/hardware_products.py --runs results/r9_nano/gemm.csv   # also gem5's
 
 rocBLAS' logic files hold the GFLOPS of 243 sizes on that card, 152 of them DeepBench's
-(``apuflow/rocblas/measured.csv``). Printed: the ratio of previewed to measured GFLOPS, by transposes and by
-what bounds the model; a CSV of all sizes beside the figure. Nothing is fitted: it shows where gem5's model of
-the machine, as the preview has it, departs from the card.
+(``apuflow/rocblas/measured.csv``). Prints the ratio of previewed to measured GFLOPS, by transposes and by
+bound, and writes a CSV of all sizes next to the figure. Nothing is fitted.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ BARRIER_SLOTS = 4
 def gpu(name: str) -> GpuModel:
     """The model of a machine of ``configs/machines``.
 
-    The preview does not model where a discrete GPU's buffers lie: the same machine as an APU is asked. It has
-    never been compared with gem5 on HBM, whose timing it takes from gem5's own file here.
+    The preview does not model a discrete GPU's buffers, so the machine is an APU. It was never compared with
+    gem5 on HBM, whose timing comes from gem5's file.
     """
     defaults = option_rules.defaults(preview.RELEASE)
     options: dict[str, Scalar | None] = {**defaults, **load_machine(name, ROOT).options}
@@ -53,7 +52,7 @@ def gpu(name: str) -> GpuModel:
 
 
 def previewed(row: Measured, gpus: GpuModel, library: bool = True) -> tuple[float, str]:
-    """GFLOPS of a size on a machine, and what bounds its last kernel."""
+    """GFLOPS of a size on a machine, and its last kernel's bound."""
     m, n, k = row.key
     a, b = row.transposes[0] == "T", row.transposes[1] == "T"
     gemm = Gemm(m, n, k, a, b, 1, k if a else m, n if b else k, m)
@@ -88,7 +87,7 @@ def table(gpus: GpuModel) -> pd.DataFrame:
 
 
 def simulated(frame: pd.DataFrame, results: Path) -> pd.DataFrame:
-    """All sizes, with column ``gem5``: GFLOPS there, of those that a result table of gem5 has."""
+    """All sizes, with GFLOPS of a result table of gem5 in column ``gem5``."""
     runs = pd.read_csv(results).rename(columns=lambda name: name.removeprefix("layer."))
     runs = runs.loc[runs["status"] == "completed", [*"mnk", "transpose_a", "transpose_b", "gpu_active_ticks"]]
     transposes = zip(runs["transpose_a"].astype(bool), runs["transpose_b"].astype(bool), strict=True)
@@ -101,7 +100,7 @@ def simulated(frame: pd.DataFrame, results: Path) -> pd.DataFrame:
 
 
 def draw(frame: pd.DataFrame, file: Path) -> None:
-    """Previewed, and where it is known simulated, over measured GFLOPS, all logarithmic."""
+    """Plot previewed and, if known, simulated GFLOPS over measured ones, all logarithmic."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,18 +1,16 @@
-"""Draw layer points at random, to judge the preview by runs that nobody chose.
+"""Write a sweep of random layers, to measure the preview's error.
 
-    python benchmarks/random_layers.py > configs/sweeps/random_layers.yaml   # how the shipped sweep was drawn
-    snakemake --cores 2 results/random_layers/report.html    # run it, on gem5-kernels and by the preview
+    python benchmarks/random_layers.py > configs/sweeps/random_layers.yaml   # the shipped sweep
+    snakemake --cores 2 results/random_layers/report.html    # on gem5-kernels and by the preview
     apuflow score results/random_layers/*.csv                # every kernel of every layer
-    apuflow score results/random_layers/*.csv --held-out     # the third that is left aside
+    apuflow score results/random_layers/*.csv --held-out     # the third kept from tuning
 
-``random_products.yaml``, matrix products by rocBLAS' own kernels alone, was drawn with ``--products
---points 90 --most 60``. Products of layers are the stand-in's, which runs on every GPU.
-
-Shapes, 1 to 64 compute units and options are drawn independently, sizes evenly in their logarithm, with a
-fixed seed. Whole layers: all kernels of a point run in one gem5 process, with caches and TLBs as the kernel
-before left them. A draw is dropped when it cannot run, or when the preview expects gem5 to take less than
-``--least`` or more than ``--most`` seconds; nothing else is looked at. Which third is held out follows from
-the points' names by hash (``apuflow.study.score.held_out``), before anything runs.
+``--products --points 90 --most 60`` made ``random_products.yaml`` with rocBLAS' own kernels. Products of
+layers are the stand-in's, which runs on every GPU. Shapes, 1 to 64 compute units and options are independent,
+sizes log-uniform, with a fixed seed. All kernels of a layer run in one gem5 process, with caches and TLBs of
+the previous kernel. A layer is dropped if it cannot run, or if the preview expects gem5 to take less than
+``--least`` or more than ``--most`` seconds. A hash of the points' names selects the held-out third
+(``apuflow.study.score.held_out``).
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ Draw = random.Random
 
 
 def size(rng: Draw, low: int, high: int) -> int:
-    """A whole number, evenly in its logarithm."""
+    """A log-uniform whole number."""
     return round(low * math.exp(rng.random() * math.log(high / low)))
 
 
@@ -103,7 +101,7 @@ OPTIONS: dict[str, list[Any]] = {
     "wfs-per-simd": [10, 10, 8, 16],
     "max-cu-tokens": [4, 4, 8],
 }
-"""What each option is drawn from; half of all points keep gem5's defaults."""
+"""Values of each option; half of all points keep gem5's defaults."""
 
 
 def machine(rng: Draw) -> dict[str, Any]:
@@ -118,12 +116,12 @@ def machine(rng: Draw) -> dict[str, Any]:
 
 
 def kernels_of(layers: Layers) -> str:
-    """Whose kernels the matrix products of a draw are (a sweep's ``products``)."""
+    """The kernels of a sample's matrix products (a sweep's ``products``)."""
     return "rocblas" if layers is PRODUCTS else "stand-in"
 
 
 def resolved(workload: str, row: dict[str, Any], layer: Layer, products: str) -> Point | None:
-    """The point of a draw; None: it cannot run."""
+    """The point of a sample; None if it cannot run."""
     content = {
         "description": "x", "engines": ["preview"], "release": "v23.0", "workloads": [workload],
         "options": row, "layer": layer, "products": products,
@@ -135,7 +133,7 @@ def resolved(workload: str, row: dict[str, Any], layer: Layer, products: str) ->
 
 
 def draw(layers: Layers, count: int, seed: int, least: float, most: float) -> dict[str, list[dict[str, Any]]]:
-    """Rows of each workload: compute units, options and layer keys (as ``layer``)."""
+    """Random rows of each workload: compute units, options and layer keys (as ``layer``)."""
     rng = random.Random(seed)
     workloads = list(layers)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in workloads}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 from places import ROOT
 
 from apuflow.campaign.result_sets import KINDS
@@ -19,26 +20,26 @@ from apuflow.cli import build_app
 
 BIN = Path(sys.executable).parent
 
-CHECKS = {
-    "ruff format": ["ruff", "format", "--check", "."],
-    "ruff check": ["ruff", "check", "."],
-    "mypy": ["mypy"],
-    "import-linter": ["lint-imports", "--no-logo", "--no-cache"],
-    "snakefmt": ["snakefmt", "--check", "Snakefile", "workflow/Snakefile", "workflow/rules"],
-    "snakemake --lint": ["snakemake", "--lint"],
-}
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
 
 
-@pytest.mark.parametrize("command", CHECKS.values(), ids=CHECKS.keys())
-def test_checker_is_content(command: list[str]) -> None:
+@pytest.mark.parametrize("hook", HOOKS, ids=[hook["id"] for hook in HOOKS])
+def test_checker_is_content(hook: dict[str, Any]) -> None:
+    tool, *arguments = hook["entry"].split()
     done = subprocess.run(
-        [str(BIN / command[0]), *command[1:]],
+        [str(BIN / Path(tool).name), *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_actions_of_workflows_are_pinned_by_commit() -> None:
+    text = "".join(file.read_text() for file in (ROOT / ".github/workflows").glob("*.yml"))
+    used = re.findall(r"uses: (.*)", text)
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", one) for one in used)
 
 
 def test_every_rule_has_a_docstring_and_a_log() -> None:

@@ -119,12 +119,12 @@ def test_pages_say_what_commands_and_functions_do(site: Path) -> None:
 def _commands() -> Iterator[str]:
     """Lines of documents that begin with ``apuflow``, without comments."""
     for file in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        for block in re.findall(
-            r"^```(?:sh|bash)?\n(.*?)^```$", file.read_text(encoding="utf-8"), re.M | re.S
+        for kind, block in re.findall(
+            r"^```(\w*)\n(.*?)^```$", file.read_text(encoding="utf-8"), re.M | re.S
         ):
-            yield from (
-                f"{line.partition(' #')[0].strip()}" for line in block.splitlines() if line[:8] == "apuflow "
-            )
+            if kind in ("", "sh", "bash"):
+                lines = (line for line in block.splitlines() if line.startswith("apuflow "))
+                yield from (line.partition(" #")[0].strip() for line in lines)
 
 
 @pytest.mark.parametrize("line", sorted(set(_commands())))

@@ -11,17 +11,34 @@ def ageless(inputs):
     A toolchain made anew repeats no run, and a clock that jumped back does not discard one that has just ended. Every
     input of what a run is made from has to be like this: Snakemake ends well and makes nothing when a job is repeated
     for the age of its input while those that follow it take its output as ancient.
+
+    In a job's own process they are there, and Snakemake is kept from looking for what they are made from.
     """
+
+    def mark(file):
+        return (
+            ancient(file) if workflow.is_main_process else before_update(ancient(file))
+        )
 
     def marked(wildcards):
         files = inputs(wildcards)
         if isinstance(files, dict):
-            return {
-                name: [ancient(file) for file in each] for name, each in files.items()
-            }
-        return [ancient(file) for file in files]
+            return {name: [mark(file) for file in each] for name, each in files.items()}
+        return [mark(file) for file in files]
 
     return marked
+
+
+def carried(path):
+    """The bundle of a run, where its job's files are carried by storage; nothing where all machines share them."""
+    return {"bundle": path} if session.storage else {}
+
+
+def mine(inputs):
+    """Files of the user's own: they are here, and storage does not have them."""
+    if callable(inputs):
+        return lambda wildcards: mine(inputs(wildcards))
+    return [local(file) for file in inputs]
 
 
 # Jobs on a cluster are only what takes long: builds and runs. The rest takes less than the start of a job, or needs

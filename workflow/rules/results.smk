@@ -9,7 +9,7 @@ rule table:
     """
     input:
         unpack(lambda wildcards: session.inputs.table_inputs(wildcards, checkpoints)),
-        configuration=session.campaign.table_configuration,
+        configuration=mine(session.campaign.table_configuration),
     output:
         csv=paths.table(),
         parquet=paths.table(extension="parquet"),
@@ -37,8 +37,8 @@ for tables in session.sets("tables"):
                 paths.preview_record(tables.sweep, each)
                 for each in session.campaign.previewed(tables.under)
             ],
-            configuration=session.campaign.tables_configuration(
-                tables.under, tables.names
+            configuration=mine(
+                session.campaign.tables_configuration(tables.under, tables.names)
             ),
         output:
             [
@@ -67,7 +67,7 @@ rule suite_items:
     """
     input:
         table=paths.table(workload=paths.OPERATIONS, extension="parquet"),
-        configuration=session.campaign.suite_configuration,
+        configuration=mine(session.campaign.suite_configuration),
     output:
         each=paths.suite_items(),
         times=paths.suite_times(),
@@ -92,7 +92,9 @@ for suites in session.sets("suites"):
             suites.rule
         input:
             table=paths.table(suites.under, paths.OPERATIONS, "parquet"),
-            configuration=session.campaign.set_configuration(suites.under, suites.names),
+            configuration=mine(
+                session.campaign.set_configuration(suites.under, suites.names)
+            ),
         output:
             [
                 file
@@ -137,7 +139,7 @@ rule sampled:
     """A sample of a sweep's suites: every operation, measured or estimated, and the total of each iteration."""
     input:
         records=lambda wildcards: rounds.records(wildcards, checkpoints),
-        configuration=session.campaign.sweep_configuration,
+        configuration=mine(session.campaign.sweep_configuration),
     output:
         members=paths.sampled(),
         totals=paths.sampled_totals(),
@@ -221,7 +223,7 @@ rule report:
         figures=session.campaign.sweep_figures,
         sampled=session.campaign.sweep_sampled,
         suites=session.campaign.sweep_items,
-        configuration=session.campaign.sweep_configuration,
+        configuration=mine(session.campaign.sweep_configuration),
     output:
         report(
             paths.report(),

@@ -6,7 +6,7 @@ job; preview one job per workload.
 rule preview:
     """All points of a sweep's workload through the timing model. Milliseconds per point, on any machine."""
     input:
-        configuration=session.campaign.preview_configuration,
+        configuration=mine(session.campaign.preview_configuration),
     output:
         counters=paths.preview_counters(),
         record=paths.preview_record(),
@@ -29,8 +29,8 @@ for previews in session.sets("previews"):
         name:
             previews.rule
         input:
-            configuration=session.campaign.set_configuration(
-                previews.under, previews.names
+            configuration=mine(
+                session.campaign.set_configuration(previews.under, previews.names)
             ),
         output:
             counters=[
@@ -58,13 +58,19 @@ rule simulate:
     """One point on gem5: minutes to days. Its record exists only when the run is proven (or, in a recording sweep,
     when its failure is). Whatever can change its numbers is part of `{point}`; inputs are ageless (see `common.smk`)
     and needed only while the record is missing, so a toolchain made anew repeats no run.
+
+    Snakemake removes the outputs of a job that failed or was cut short. A record appears whole or not at all; tries,
+    statistics and evidence beside it have to survive, so they are no outputs where jobs share this directory. Where
+    they do not, Snakemake carries them: a finished run's as an output, a failed run's as a log.
     """
     input:
         unpack(ageless(session.inputs.simulation_inputs)),
     output:
-        protected(paths.run_record()),
+        **carried(paths.run_bundle()),
+        record=protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
+        **carried(paths.failed_bundle()),
     priority: session.inputs.simulation_priority
     conda:
         "../envs/apuflow.yaml"
@@ -75,7 +81,7 @@ rule simulate:
     params:
         order=session.inputs.simulation_order,
     message:
-        "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log})"
+        "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log[0]})"
     script:
         "../scripts/simulate.py"
 

@@ -1,4 +1,4 @@
-"""Rule batch: points of seconds, one after the other."""
+"""Rule batch: short points, one after the other."""
 
 from apuflow.campaign.run_batch import run_batch
 from apuflow.campaign.script import rule

@@ -1,7 +1,4 @@
-"""Rule mmap: the data file.
-
-A script named mmap.py would stand before Python's own module of that name.
-"""
+"""Rule mmap: the data file (a script mmap.py would hide Python's module of that name)."""
 
 from apuflow.campaign.script import rule
 from apuflow.prepare.data_file import write_mmap

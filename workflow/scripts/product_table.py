@@ -1,4 +1,4 @@
-"""Rule product_table: the table that the image's rocBLAS finds changed kernels in."""
+"""Rule product_table: the table of changed kernels for the image's rocBLAS."""
 
 from apuflow.campaign.script import rule
 from apuflow.prepare import stages

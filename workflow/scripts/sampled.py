@@ -1,4 +1,4 @@
-"""Rule sampled: a sample of a sweep's suites, once its runs are there."""
+"""Rule sampled: a sample of a sweep's suites, from finished runs."""
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.script import rule

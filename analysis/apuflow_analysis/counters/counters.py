@@ -11,7 +11,11 @@ from pathlib import Path
 
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import ReleaseFacts
-from apuflow_analysis.counters.contradictions import Broken, overlapping
+from apuflow.gem5.stats.blocks import Blocks
+from apuflow.gem5.stats.contradictions import Broken, overlapping
+from apuflow.gem5.stats.objects import LAUNCHED, UNITS, arrays
+from apuflow.gem5.stats.reader import Dump
+from apuflow.gem5.stats.rows import parse_block
 from apuflow_analysis.counters.gpus import gpu_name
 from apuflow_analysis.counters.identities import check
 from apuflow_analysis.counters.located import locate
@@ -19,16 +23,12 @@ from apuflow_analysis.counters.table import (
     BY_NAME,
     COUNTERS,
     CYCLES,
-    LAUNCHED,
     NAMES,
     SLOT,
     WORKGROUPS,
     Counter,
 )
 from apuflow_analysis.counters.terms import NAN, Snapshot, elements, evaluate
-from apuflow_analysis.stats.files import Blocks
-from apuflow_analysis.stats.reader import Dump
-from apuflow_analysis.stats.text import parse_block
 
 __all__ = ["BY_NAME", "COUNTERS", "Counter", "Counters", "counters", "dump_counters"]
 
@@ -163,10 +163,10 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     """
     blocks = Blocks(file)
     dumps = []
-    for text, start, stop in blocks.spans():
-        snapshot = locate(text, start, stop)
+    for block in blocks:
+        snapshot = locate(block)
         if snapshot is None:
-            snapshot = _snapshot(Dump(parse_block(bytes(text[start:stop]))), file)
+            snapshot = _snapshot(Dump(parse_block(block.lines)), file)
         dumps.append(from_snapshot(snapshot))
     if not dumps:
         raise AnalysisError(
@@ -236,13 +236,7 @@ def _together(counter: Counter, values: Sequence[float]) -> float:
 def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
     rows = dump.rows()
     shader = gpu_name(rows, file)
-    unit = re.compile(re.escape(shader) + r"\.(CUs\d*)\.(.*)")
-    slot = re.compile(SLOT)
-    named: dict[str, dict[str, float]] = {}
-    for name, value in rows.items():
-        if match := unit.fullmatch(name):
-            named.setdefault(match[1], {})[match[2]] = value
-    units = list(named.values())
-    slots = sum(1 for name in units[0] if slot.fullmatch(name)) if units else 0
+    units = list(arrays(rows, shader).get(UNITS, {}).values())
+    slots = sum(1 for name in units[0] if re.fullmatch(SLOT, name)) if units else 0
     launched = next((value for name, value in rows.items() if name.endswith(LAUNCHED)), None)
     return Snapshot(shader, units, rows.get, launched, slots or NAN, whole=True)

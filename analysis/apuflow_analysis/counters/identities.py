@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from apuflow_analysis.counters.contradictions import (
+from apuflow.gem5.stats.contradictions import (
     Broken,
     Element,
     Lookup,
@@ -18,12 +18,6 @@ from apuflow_analysis.counters.contradictions import (
 from apuflow_analysis.counters.terms import Snapshot, elements
 
 _ROUNDING = 1e-6
-
-AS_MANY: tuple[tuple[str, str], ...] = (
-    ("ScheduleStage.rdyListNotEmpty", "ScheduleStage.rdyListEmpty"),
-    ("ExecStage.numCyclesWithInstrTypeIssued", "ExecStage.numCyclesWithNoInstrTypeIssued"),
-)
-"""Vectors of a compute unit that have the same elements."""
 
 _ARRAY_ACCESSES = (("m_demand_hits", "numDataArrayReads"), ("m_demand_accesses", "numDataArrayWrites"))
 

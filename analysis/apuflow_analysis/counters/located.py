@@ -9,12 +9,14 @@ is found is the right one wherever it stood.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from apuflow.core.errors import AnalysisError
-from apuflow_analysis.counters.table import ACTIVE, LAUNCHED, SLOT
+from apuflow.gem5.stats.blocks import Block
+from apuflow.gem5.stats.objects import ACTIVE, LAUNCHED, UNITS
+from apuflow.gem5.stats.rows import Damage, first_number
+from apuflow_analysis.counters.table import SLOT
 from apuflow_analysis.counters.terms import NAN, Snapshot, unit_rows
-from apuflow_analysis.stats.files import Text
 
 _ACTIVE = f"{ACTIVE} ".encode()
 _LAUNCHED = LAUNCHED.encode()
@@ -22,7 +24,6 @@ _NEARBY = (96, 4096)
 _CELLS = 64
 """Bytes behind a name that have its first number."""
 _AROUND_UNIT = 1 << 14
-_NUMBER = re.compile(rb"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)")
 _SLOT = re.compile(SLOT.encode())
 
 Place = tuple[str, bytes, int]
@@ -30,113 +31,103 @@ Place = tuple[str, bytes, int]
 unit's first row."""
 
 
-def locate(text: Text, start: int, stop: int) -> Snapshot | None:
-    """What counters need of the block ``text[start:stop]``; the values equal those of a full reading.
+def locate(block: Block) -> Snapshot | None:
+    """What counters need of a block; the values equal those of a full reading.
 
     Returns:
         ``None`` when the block has no GPU or several, or its compute units are not laid out alike: read it
         whole then.
+
+    Raises:
+        AnalysisError: the value of a row is no number.
     """
+    text, start, stop = block.text, block.start, block.stop
     active = text.find(_ACTIVE, start, stop)
-    if active < 0:
+    shader = text[text.rfind(b"\n", start, active) + 1 : active] if active >= 0 else b""
+    if not shader.startswith(b"system."):
         return None
-    shader = text[text.rfind(b"\n", start, active) + 1 : active]
-    units = _Units(text, start, stop, shader)
-    if not units.alike or not shader.startswith(b"system."):
+    units = _Units(block, shader)
+    values = units.read()
+    if not units.alike:
         return None
-    if text.find(_ACTIVE, active + 1, units.start) >= 0 or text.find(_ACTIVE, units.stop, stop) >= 0:
+    lines = (text[start : units.start] + text[units.stop : stop]).split(b"\n")
+    rows = {name: cells for name, _, cells in (line.partition(b" ") for line in lines)}
+    active_rows = sum(name.endswith(_ACTIVE[:-1]) for name in rows)
+    if active_rows != 1 or any(name.startswith(units.array[1:]) for name in rows):
         return None
-    rows = _rows(text, start, units.start) | _rows(text, units.stop, stop)
     launched = next((cells for name, cells in rows.items() if name.endswith(_LAUNCHED)), b"")
 
     def row(name: str) -> float | None:
         return _number(rows.get(name.encode(), b""))
 
-    return Snapshot(shader.decode(), units.values, row, _number(launched), units.slots or NAN)
-
-
-def _rows(text: Text, start: int, stop: int) -> dict[bytes, bytes]:
-    """The lines after the one that ``start`` lies in: their names, and what stands behind each."""
-    lines = text[start:stop].split(b"\n")[1:]
-    return {name: cells for name, _, cells in [line.partition(b" ") for line in lines]}
+    return Snapshot(shader.decode(), values, row, _number(launched), units.slots or NAN)
 
 
 def _number(cells: bytes) -> float | None:
-    """The number that a row begins with behind its name; None where there is none, or several cells."""
-    text = next(iter(cells.split(None, 1)), b"|")
-    if text.isdigit():
-        return float(text)
-    if text.startswith(b"|"):
-        return None
-    if _NUMBER.fullmatch(text) is None:
-        raise AnalysisError(
-            "the statistics are damaged: a value is no number", value=text.decode(errors="replace")
-        )
-    return float(text)
+    try:
+        return first_number(cells)
+    except Damage as damage:
+        raise AnalysisError(f"the statistics are damaged: {damage}") from None
 
 
 class _Units:
     """The wanted rows of all compute units of a block.
 
     Attributes:
-        values: one mapping per compute unit.
+        array: how each of their rows begins.
         slots: wavefront slots of a compute unit.
         start, stop: where the rows of the first unit begin and of the last end.
-        alike: whether the units were found, are numbered without a gap and (the first and the last, which are
-            looked at in full) have no other rows among theirs.
+        alike: whether there are units, numbered without a gap, and the first and the last of them have no
+            others' rows among theirs, and no unit has a wanted row that the first lacks.
     """
 
-    def __init__(self, text: Text, start: int, stop: int, shader: bytes) -> None:
-        self._text = text
-        self._bounds = start, stop
-        self._prefix = b"\n" + shader + b"."
-        self._line = re.compile(re.escape(self._prefix) + rb"(CUs\d*)\.([^ \n]+) ")
-        self.values: list[Mapping[str, float]] = []
+    def __init__(self, block: Block, shader: bytes) -> None:
+        self._text, self._bounds = block.text, (block.start, block.stop)
+        self.array = b"\n%b.%b" % (shader, UNITS.encode())
+        self._row = re.compile(rb"%b(\d*)\.([^ \n]+ )" % re.escape(self.array))
         self.slots = 0
-        self.start = self.stop = text.find(self._prefix + b"CUs", start, stop)
-        first = self._line.match(text, self.start) if self.start >= 0 else None
-        self.alike = first is not None
-        if first is not None:
-            names = list(self._walk(first))
-            self.alike = self.alike and sorted(names) == sorted(_numbered(len(names)))
+        self.start = self.stop = self._text.find(self.array, *self._bounds)
+        self.alike = self.start >= 0
 
-    def _walk(self, unit: re.Match[bytes]) -> Iterator[bytes]:
-        """Read one unit after the other; give their names."""
-        lead = b"." + unit[2] + b" "
+    def read(self) -> list[Mapping[str, float]]:
+        """The rows of one unit after the other, in the order in which they are printed: CUs0, CUs1, CUs10."""
+        row = self._row.match(self._text, self.start) if self.alike else None
+        lead = b"." + row[2] if row else b""
+        numbers: list[bytes] = []
+        values: list[Mapping[str, float]] = []
         places: Sequence[Place] = ()
         length = 0
-        while True:
-            prefix, at = self._prefix + unit[1] + b".", unit.start()
-            following = self._following(lead, prefix, at, length)
-            self.stop = following.start() if following else self._last_row(prefix, at, length)
-            if not places:
+        while row:
+            prefix, at = self.array + row[1] + b".", row.start()
+            numbers.append(row[1])
+            row = self._following(lead, prefix, at, length)
+            self.stop = row.start() if row else self._end(prefix, at, length)
+            if not values:
                 places = self._layout(prefix, at)
-            if not self.values or following is None:
+            if not values or row is None:
                 rows = self._text[at : self.stop]
                 self.alike = self.alike and rows.count(b"\n") == rows.count(prefix)
-            self.values.append(self._read(prefix, at, places))
-            yield unit[1]
-            if following is None:
-                return
-            unit, length = following, self.stop - at
+            values.append(self._read(prefix, at, places))
+            length = self.stop - at
+        expected = [b""] if len(numbers) == 1 else [b"%d" % number for number in range(len(numbers))]
+        self.alike = self.alike and sorted(numbers) == sorted(expected)
+        return values
 
     def _following(self, lead: bytes, prefix: bytes, at: int, length: int) -> re.Match[bytes] | None:
         """The first row of the next unit: about where this one would end, else anywhere behind it."""
-        stop = self._bounds[1]
-        spans = [(at + len(prefix) + len(lead), stop)]
-        if length:
-            spans.insert(0, (at + length - _AROUND_UNIT, min(at + length + _AROUND_UNIT, stop)))
-        for low, high in spans:
+        near, stop = at + length, self._bounds[1]
+        spans = [(near - _AROUND_UNIT, min(near + _AROUND_UNIT, stop))] if length else []
+        for low, high in (*spans, (at + len(prefix) + len(lead), stop)):
             place = self._text.find(lead, low, high)
             while place >= 0:
-                line = self._line.match(self._text, self._text.rfind(b"\n", low, place))
-                if line and self._text[line.start() : line.start() + len(prefix)] != prefix:
-                    return line
+                row = self._row.match(self._text, self._text.rfind(b"\n", low, place))
+                if row and not row[0].startswith(prefix):
+                    return row
                 place = self._text.find(lead, place + 1, high)
         return None
 
-    def _last_row(self, prefix: bytes, at: int, length: int) -> int:
-        """Where the last row of a unit ends that no other follows."""
+    def _end(self, prefix: bytes, at: int, length: int) -> int:
+        """Where the last row of the last unit ends."""
         stop = self._bounds[1]
         near = at + length
         last = self._text.rfind(prefix, near - _AROUND_UNIT, near + _AROUND_UNIT) if length else -1
@@ -189,8 +180,3 @@ class _Units:
             if place >= 0:
                 return place
         return self._text.find(line, start, stop)
-
-
-def _numbered(count: int) -> list[bytes]:
-    """The names of an array of compute units: without a number if there is only one."""
-    return [b"CUs"] if count == 1 else [b"CUs%d" % number for number in range(count)]

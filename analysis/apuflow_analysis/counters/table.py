@@ -21,6 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from apuflow.gem5.stats.objects import ACTIVE, LAUNCHED, WAVEFRONTS
+
 Aggregate = Literal["sum", "last", "max"]
 
 
@@ -58,11 +60,7 @@ def _event(name: str, meaning: str, stats: str, unit: str = "1") -> Counter:
     return Counter(name, unit, meaning, stats, optional=True)
 
 
-ACTIVE = ".shaderActiveTicks"
-"""End of the statistic that only the GPU has; before it stands the shader's name."""
-LAUNCHED = ".dispatcher.numKernelLaunched"
 CYCLES = "totalCycles"
-WAVEFRONTS = "completedWfs"
 WORKGROUPS = "completedWGs"
 SLOT = r"wavefronts\d*\.numInstrExecuted"
 """Of a compute unit: one row for each of its wavefront slots."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from apuflow.core.errors import AnalysisError
+from apuflow.gem5.stats.objects import LAUNCHED
 from apuflow_analysis.counters.table import (
     ARRAYS,
     COUNTERS,
     GPU_MEMORY,
-    LAUNCHED,
     RELATED_ARRAYS,
     VALU_CYCLES,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,15 +16,17 @@ from apuflow_analysis.metrics.standard import STANDARD, TIME
 _INTRODUCTION = """\
 # Counters and metrics
 
-Every engine reports the same counters; metrics are formulas over counters and machine parameters (options of
-apu_se.py with `-` written `_`). This page is written from the tables that compute them
-(`counters/table.py` and `metrics/*.py` of `analysis/apuflow_analysis`) by
-`python -m apuflow_analysis.metrics.doc`; a test keeps it in step.
+Every engine reports the same counters. Metrics are formulas over counters and machine parameters (options of
+`apu_se.py` with `_` for `-`). `python -m apuflow_analysis.metrics.doc` writes this page from the tables in
+`analysis/apuflow_analysis`, which also name the source in gem5 of each formula.
 
-Sums run over all compute units, caches and channels, and numerators and denominators are summed before they
-are divided. A metric whose counters an engine or release does not yield is empty. A value outside its range
-stays as it is and is named in the column `flags`, as is an identity of the statistics that does not hold.
+Sums run over all compute units, caches and channels; numerators and denominators are summed before they are
+divided. A metric is empty where an engine or release lacks its counters. A value outside its range stays, and
+column `flags` names it. A metric "with the CPU's part" counts the whole simulated machine, unless the
+statistics are reset around the kernel.
 """
+
+_AGGREGATES = {"sum": "", "last": " (of the last dump)", "max": " (largest of the dumps)"}
 
 
 def render() -> str:
@@ -35,17 +38,21 @@ def render() -> str:
         ("Efficiency, caches, memory, mix, balance, host", STANDARD),
     ):
         parts.append(f"## {title}\n\n{_metrics(metrics)}")
-    quantities = ((f"`{q.name}`", f"`{q.formula}`", q.meaning) for q in QUANTITIES)
+    quantities = ((f"`{q.name}`", _formula(q.formula), q.meaning) for q in QUANTITIES)
     parts.append("## Quantities in formulas\n\n" + _table(("name", "formula", "meaning"), quantities))
     counters = (
-        (f"`{c.name}`", c.unit, c.meaning, f"`{c.stats}`" if c.stats else "computed", c.aggregate)
+        (
+            f"`{c.name}`",
+            c.unit,
+            c.meaning + _AGGREGATES[c.aggregate],
+            f"`{c.stats}`" if c.stats else "computed",
+        )
         for c in COUNTERS
     )
     parts.append(
-        "## Counters\n\nThe fourth column is where gem5 keeps it, `CUs*` standing for all compute units; "
-        "names that begin with a dot or `CUs*` belong to the shader (`system.cpuN`), the others to `system`. "
-        "The last column is how the dumps of one run are put together.\n\n"
-        + _table(("name", "unit", "meaning", "gem5 statistics", "dumps"), counters)
+        "## Counters\n\nNames of gem5 that begin with a dot or `CUs*` (all compute units) belong to the\n"
+        "shader (`system.cpuN`), the others to `system`. Dumps of a run add up, unless a row differs.\n\n"
+        + _table(("name", "unit", "meaning", "gem5 statistics"), counters)
     )
     return "\n".join(parts)
 
@@ -58,8 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _metrics(metrics: Iterable[Metric]) -> str:
-    rows = ((f"`{m.name}`", m.unit, f"`{m.formula}`", _range(m), _meaning(m), m.source) for m in metrics)
-    return _table(("name", "unit", "formula", "range", "meaning", "source"), rows)
+    rows = ((f"`{m.name}`", m.unit, _formula(m.formula), _range(m), _meaning(m)) for m in metrics)
+    return _table(("name", "unit", "formula", "range", "meaning"), rows)
+
+
+def _formula(text: str) -> str:
+    return "`" + re.sub(r" ([*/]|//) ", r"\1", text) + "`"
 
 
 def _meaning(metric: Metric) -> str:
@@ -68,7 +79,7 @@ def _meaning(metric: Metric) -> str:
 
 def _range(metric: Metric) -> str:
     high = f"`{metric.high}`" if isinstance(metric.high, str) else f"{metric.high:g}"
-    return f"{metric.low:g} and more" if high == "inf" else f"{metric.low:g} to {high}"
+    return f"≥{metric.low:g}" if high == "inf" else f"{metric.low:g}–{high}"
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 INF = float("inf")
-CPU_PART = "the statistics begin with the CPU's part of the run unless they are reset around the kernel"
+CPU_PART = "with the CPU's part"
 """The caveat of whatever counts the whole simulated machine."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from apuflow_analysis.metrics.metric import CPU_PART, INF, Metric, share
 
-_STALL_CAVEAT = "share of resident, not issuing wavefront cycles; the six shares add up to 1"
+_STALL_CAVEAT = "the six shares add up to 1"
 _SCOREBOARD = "scoreboard_check_stage.cc: each slot adds one count per cycle"
 
 PAPER: tuple[Metric, ...] = (
@@ -21,8 +21,8 @@ PAPER: tuple[Metric, ...] = (
         "instructions / cu_cycles",
         0,
         "simds_per_cu + 4",
-        "wavefront instructions of all kinds per awake cycle of a compute unit (paper: ipc)",
-        "64-wide wavefronts, s_waitcnt and branches included: not comparable with nvprof's in absolute terms",
+        "wavefront instructions per awake cycle of a compute unit (paper: ipc)",
+        "s_waitcnt and branches included: not comparable with nvprof",
     ),
     Metric(
         "ipc_gpu",
@@ -38,7 +38,7 @@ PAPER: tuple[Metric, ...] = (
         "instructions / (gpu_cycles * num_compute_units)",
         0,
         "simds_per_cu + 4",
-        "wavefront instructions per compute unit and GPU cycle, sleeping ones included",
+        "the same with sleeping compute units",
     ),
     Metric(
         "valu_ipc",
@@ -51,13 +51,13 @@ PAPER: tuple[Metric, ...] = (
     share(
         "occupancy",
         "1 - stall_wfstop / slot_cycles",
-        "share of the wavefront slots that hold a wavefront, over awake cycles (paper: achieved_occupancy)",
+        "wavefront slots that hold a wavefront, over awake cycles (paper: achieved_occupancy)",
         _SCOREBOARD,
     ),
     share(
         "occupancy_kernel",
         "(slot_cycles - stall_wfstop) / (slots * num_compute_units * gpu_cycles)",
-        "the same over the whole GPU and the whole active time, sleeping compute units included",
+        "the same with sleeping compute units",
         _SCOREBOARD,
     ),
     Metric(
@@ -67,7 +67,7 @@ PAPER: tuple[Metric, ...] = (
         0,
         "slots",
         "wavefronts with an instruction ready, per cycle and compute unit (paper: eligible_warps_per_cycle)",
-        "an upper bound: counts waves whose previous instruction is still in the schedule stage",
+        "an upper bound",
         _SCOREBOARD,
     ),
     Metric(
@@ -83,7 +83,7 @@ PAPER: tuple[Metric, ...] = (
     share(
         "valu_utilization",
         "issue_period * valu_issue_cycles / (simds_per_cu * cu_cycles)",
-        "share of the SIMDs' cycles that a vector instruction holds (paper: alu_fu_utilization)",
+        "SIMD cycles that a vector instruction holds (paper: alu_fu_utilization)",
         "wavefront.cc:1105: the unit is held for the issue period",
         "vector nop and branch included",
     ),
@@ -97,27 +97,27 @@ PAPER: tuple[Metric, ...] = (
     share(
         "salu_utilization",
         "issue_period * salu_issue_cycles / cu_cycles",
-        "share of the cycles that the scalar ALU is held",
+        "cycles that the scalar ALU is held",
         "exec_stage.cc",
     ),
     share(
         "vmem_utilization",
         "issue_period * vmem_issue_cycles / cu_cycles",
-        "share of the cycles that the global memory pipe is held by issue",
+        "cycles that the global memory pipe is held by issue",
         "exec_stage.cc:150",
         "issue side only",
     ),
     share(
         "lds_issue_utilization",
         "issue_period * lds_insts / cu_cycles",
-        "share of the cycles that the LDS pipe is held by issue",
+        "cycles that the LDS pipe is held by issue",
         "compute_unit.cc:1882",
         "issue side only",
     ),
     share(
         "smem_utilization",
         "issue_period * smem_insts / cu_cycles",
-        "share of the cycles that the scalar memory pipe is held by issue",
+        "cycles that the scalar memory pipe is held by issue",
         "compute_unit.cc:1882",
         "issue side only",
     ),
@@ -145,9 +145,9 @@ PAPER: tuple[Metric, ...] = (
     share(
         "lds_utilization",
         "lds_busy_cycles / cu_cycles",
-        "share of the cycles that the LDS serves accesses and moves their data",
+        "cycles that the LDS serves accesses and moves their data",
         "lds_state.cc:106-208, compute_unit.cc:141",
-        "gem5 takes the byte address modulo the banks, so a conflict-free unit stride counts as a conflict",
+        "gem5 counts a unit stride as a conflict",
     ),
     share(
         "l1_shared_utilization",

@@ -33,7 +33,7 @@ def _dram_bandwidth(name: str, counted: str, meaning: str) -> Metric:
         0,
         "dram_peak_bandwidth",
         f"bytes {meaning} the memory controllers per second of GPU time",
-        CPU_PART + "; above the DRAM's peak, which is flagged, most of it is the CPU's",
+        CPU_PART,
         "abstract_mem.cc:451",
     )
 
@@ -79,7 +79,7 @@ STANDARD: tuple[Metric, ...] = (
         "lds_bank_conflicts / lds_accesses",
         "serialised accesses beyond the first of an LDS instruction",
         "lds_state.cc:106-196",
-        "gem5 takes the byte address modulo the banks: 6 for a full wavefront's ideal unit stride of 4 bytes",
+        "6 for an ideal unit stride of 4 bytes",
     ),
     # caches and translation
     _hit_rate(
@@ -132,7 +132,7 @@ STANDARD: tuple[Metric, ...] = (
         " + 8 * (tcc_reads + tcc_writes + tcc_atomics)) / (link_bytes * num_tccs * ruby_cycles)",
         "share of the TCC banks' own links that is used, by what comes from TCPs and from directories",
         "Throttle.cc:61-144, SimpleNetwork.cc makeExtOutLink, GPU_VIPER-TCC.sm rd_requestData",
-        "without the directory's probes; before v24.0 a line in flight is not asked for again, but counts",
+        "without the directory's probes; counts lines in flight, which only v24.0 and later fetch again",
     ),
     share(
         "walk_utilization",

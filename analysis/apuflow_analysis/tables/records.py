@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 from apuflow.core.errors import AnalysisError
 from apuflow.core.products import of_launches
 from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
+from apuflow.gem5.stats.blocks import text_sha256
 from apuflow_analysis.counters.counters import CACHES, counters
 from apuflow_analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
-from apuflow_analysis.stats.files import TORN, open_packed
 from apuflow_analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 
 COMPLETED = Status.COMPLETED.value
@@ -218,27 +217,15 @@ def check_unchanged(record: RunRecord, file: Path) -> None:
             remedy=_REMEDY,
         )
     for one, expected in zip(files, proven, strict=True):
-        actual = _text_sha256(one)
+        actual = text_sha256(one)
         if actual != expected:
             raise AnalysisError(
                 "the statistics are not those that the run was proven with",
                 file=one,
                 key=f"provenance.statistics_sha256 in {file.name}",
-                value=actual,
+                value=actual or "it cannot be read to its end",
                 remedy=_REMEDY,
             )
-
-
-def _text_sha256(file: Path) -> str:
-    """The hash of a file's text, or why it cannot be unpacked."""
-    digest = hashlib.sha256()
-    try:
-        with open_packed(file) as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    except (OSError, *TORN) as error:
-        return str(error)
-    return digest.hexdigest()
 
 
 def _batch(record: BatchRecord, file: Path) -> Batch:

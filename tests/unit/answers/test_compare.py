@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apuflow.answers.answer import Answer, Kind
-from apuflow.answers.compare import differences, equal, lines, made_otherwise
+from apuflow.answers.compare import causes, differences, equal, lines
 
 VALUES: dict[tuple[Kind, str], str] = {
     ("fact", "gem5_commit"): "c91af55",
@@ -52,7 +52,7 @@ def test_a_counter_is_told_with_both_values_and_its_change() -> None:
 
 def test_other_kernel_code_is_told_with_both_compilers_before_the_launcher() -> None:
     changes = {"instructions": "5540", "kernel_code": "92b7", "kernel_compiler": "clang 19", "launcher": "22"}
-    first, second = made_otherwise(RECORDED, answer(**changes))
+    first, second = causes(RECORDED, answer(**changes))
     assert first.endswith("(recorded 95ab by clang 15, here 92b7 by clang 19)")
     assert second.startswith("a launcher from another C compiler")
     assert "the work of the GPU is as recorded" not in told(**changes)

@@ -117,7 +117,7 @@ def test_suites_of_which_nothing_runs_are_refused_with_the_reason(project: Path)
     with pytest.raises(ConfigError) as refused:
         Campaign(project).points("some", paths.OPERATIONS)
     said = str(refused.value)
-    assert "reckoned by the ring formula" in said and "no sparse product" in said and "some.yaml" in said
+    assert "computed by the ring formula" in said and "no sparse product" in said and "some.yaml" in said
     with pytest.raises(ConfigError, match="nothing of the sweep's suites runs"):
         check_targets(Campaign(project), ["results/some/report.html"])
     write(project, suites=["deepbench_all_reduce", "squeezenet1_1"])

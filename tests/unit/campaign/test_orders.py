@@ -8,8 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
-from places import ROOT
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.orders import BatchOrder, Orders, PointOrder, asked_minutes, batch_sizes, divide
@@ -105,8 +103,7 @@ def test_a_job_finds_its_order_whatever_has_become_of_the_sweeps(root: Path) -> 
     for sweep in (root / "configs/sweeps").iterdir():
         sweep.write_text("nonsense: [")
     job = RuleInputs(Campaign(root), is_job=True)
-    assert job.simulation_inputs(wildcards) == {}
-    assert job.simulation_order(wildcards)["inputs"] == needed
+    assert job.simulation_inputs(wildcards) == needed
     assert job.simulation_memory(wildcards) == inputs.simulation_memory(wildcards)
     assert 10 < job.simulation_minutes(wildcards) < 7 * 24 * 60
 
@@ -122,7 +119,7 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
     assert inputs.table_inputs(wildcards, checkpoints()) == table
     name = Path(mark).stem
     batch = RuleInputs(Campaign(root), is_job=True)
-    assert batch.batch_inputs({"batch": name}) == []
+    assert batch.batch_inputs({"batch": name}) == inputs.batch_inputs({"batch": name})
     assert batch.batch_minutes({"batch": name}) == inputs.batch_minutes({"batch": name})
     first = Orders(root).batch(name).points[0]
     (root / first.record).parent.joinpath("attempts").mkdir(parents=True)
@@ -136,15 +133,6 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
 def checkpoints() -> Any:
     """Snakemake's, when the image is there."""
     return SimpleNamespace(image=SimpleNamespace(get=lambda **wildcards: None))
-
-
-def test_a_profile_for_a_cluster_keeps_what_the_default_one_decides() -> None:
-    def profile(name: str) -> dict[str, Any]:
-        return dict(yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text()))
-
-    default, slurm = profile("default"), profile("slurm")
-    assert {name: slurm.get(name) for name in default} == default
-    assert slurm["executor"] == "slurm"
 
 
 @pytest.mark.usefixtures("needs_little")

@@ -11,20 +11,21 @@ from typing import Any
 import pytest
 from places import ROOT
 from snakemake.scheduling.job_scheduler import JobScheduler
-from snakemake.settings.types import Batch, DAGSettings
+from snakemake.settings.types import Batch, DAGSettings, StorageSettings
 
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.result_sets import result_sets
 from apuflow.campaign.session import Session
 from apuflow.core import paths
 
+SHARED = {"storage_settings": StorageSettings()}
 TARGETS = {"results/a/softmax_fwd.csv", "results/a/report.html", "all", "notes.txt"}
 
 
 def session(root: Path, **changed: Any) -> Session:
     """A session as one of Snakemake's job processes has it: that repairs nothing and registers nowhere."""
     settings = DAGSettings(targets=TARGETS, **changed)
-    return Session(SimpleNamespace(is_main_process=False, dag_settings=settings), root)
+    return Session(SimpleNamespace(is_main_process=False, dag_settings=settings, **SHARED), root)
 
 
 def test_a_named_result_that_is_not_there_is_an_error(
@@ -62,7 +63,7 @@ def test_a_tree_of_another_user_is_told_in_words(
     refused = tmp_path / place
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != refused and allowed(path, mode))
     with pytest.raises(SystemExit) as ended:
-        Session(SimpleNamespace(is_main_process=True), tmp_path)
+        Session(SimpleNamespace(is_main_process=True, **SHARED), tmp_path)
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "cannot write here" in said and str(refused) in said and "Traceback" not in said

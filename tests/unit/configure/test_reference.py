@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from places import ROOT
@@ -12,14 +13,15 @@ from apuflow.configure import (
     load_sweep,
 )
 from apuflow.configure.loading import suite_names
-from apuflow.configure.reference import MODELS, refresh
+from apuflow.configure.reference import MODELS, options_text, refresh
+from apuflow.launcher.defects import DefectName
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_models() -> None:
     text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
     assert refresh(text) == text, "run: apuflow schemas"
-    assert text.count("<!-- generated: ") == text.count("<!-- end -->") == len(MODELS) + 3
-    assert refresh(text.replace("| `engines` |", "| `engine` |")) == text
+    assert text.count("<!-- generated: ") == text.count("<!-- end -->") == len(MODELS) + 2
+    assert refresh(text.replace("| **`engines`** |", "| `engine` |")) == text
 
 
 def test_the_tables_of_operations_are_those_of_their_classes() -> None:
@@ -42,3 +44,28 @@ def test_the_example_of_the_documentation_is_a_sweep(root: Path) -> None:
     sweep = load_sweep("t", root)
     assert sweep_workloads(sweep, root) == ["softmax_fwd"]
     assert len(points(sweep, "softmax_fwd", root)) == 10
+
+
+def test_the_table_of_wrong_instructions_has_the_releases_of_gem5s_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """``DS_READ_B96`` ends VEGA v21.2 (``insts/ds.cc``); ``initMemRead<2>`` mends pairs after v24.0."""
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs/explanation/what-gem5-gets-wrong.md").read_text(encoding="utf-8")
+    assert refresh(text) == text, "run: apuflow schemas"
+    rows = {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `")}
+    assert set(rows) == set(get_args(DefectName))
+    assert rows["lds_triples"].endswith("| GCN3 v21.1 to v23.1, VEGA v22.0 to v25.1 |")
+    assert rows["split_pairs"].endswith("| GCN3 v21.1 to v23.1, VEGA v21.2 to v24.0 |")
+
+
+def test_the_table_of_options_gives_defaults_of_later_releases_and_joins_the_levels_of_tlbs() -> None:
+    """``configs/common/GPUTLBOptions.py``: 32 ways, 64 in develop c91af552, 32 again in v25.0."""
+    rows = [line.split(" | ") for line in options_text().splitlines()]
+    meanings = {row[0].removeprefix("| "): row[-1] for row in rows}
+    assert meanings["`L1TLBassoc: 32`, `L2TLBassoc: 32`, `L3TLBassoc: 32`"].endswith(
+        " (v24.1: `64`, v25.0: `32`) |"
+    )
+    assert meanings["`reg-alloc-policy: simple`"].endswith(" (v22.0: `dynamic`) |")
+    assert meanings["`num-cpus: 3`"].endswith(" (gem5: `1`) |")
+    assert "`TLB-prefetch`" in meanings

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from places import DATA
 
-from apuflow.core.errors import EngineError
-from apuflow.core.scheduler import Placement, check_states_are_known, end_of, living_jobs
+from apuflow.core.scheduler import Placement, end_of, living_jobs
 
 JOB = "JobId=7 JobName=x JobState={} Reason={} Requeue=1 Restarts={} ExitCode={} RunTime=00:00:09 "
 JOB += "TimeLimit=00:01:00 PreemptTime=None NodeList=node1 BatchHost=node1 MinMemoryNode=200M Power="
@@ -139,36 +138,3 @@ def test_a_jobs_place_is_in_its_environment(slurm: Path) -> None:
     assert Placement.here(given) == Placement("7", "node1", 2)
     says(slurm, "squeue", "7\n8\n")
     assert living_jobs() == frozenset({"7", "8"})
-
-
-@pytest.mark.parametrize(
-    ("accounting", "age", "command", "refused"),
-    [
-        (True, 300, "sacct", None),
-        (True, 2, None, None),
-        (False, 300, "squeue", None),
-        (False, 300, "sacct", "--slurm-status-command squeue"),
-        (False, 300, None, "--slurm-status-command squeue"),
-        (False, 119, "squeue", "MinJobAge=120"),
-        (False, 119, "sacct", "--slurm-init-seconds-before-status-checks 39"),
-    ],
-)
-def test_jobs_whose_end_nobody_would_hear_of_are_not_submitted(
-    slurm: Path, accounting: bool, age: int, command: str | None, refused: str | None
-) -> None:
-    """Slurm's default MinJobAge is 300; the executor trusts squeue from three times its 40 seconds on."""
-    says(slurm, "sacct", "" if accounting else None)
-    says(slurm, "scontrol", f"MessageTimeout          = 10 sec\nMinJobAge               = {age} sec\n")
-    if refused is None:
-        check_states_are_known(command)
-        return
-    with pytest.raises(EngineError, match="keeps no accounting") as caught:
-        check_states_are_known(command)
-    assert refused in str(caught.value.remedy)
-
-
-def test_a_controller_that_does_not_answer_is_left_to_sbatch(slurm: Path) -> None:
-    """Slurm's programs are installed, and no cluster is there: every one of them fails."""
-    for program in ("sacct", "scontrol"):
-        says(slurm, program, None)
-    check_states_are_known(None)

@@ -12,7 +12,7 @@ from places import ROOT
 
 from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES
-from apuflow.launcher.defects import DEFECTS, DefectName, suspects
+from apuflow.launcher.defects import DefectName, met, suspects
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen.compiler import Compiler
@@ -126,14 +126,11 @@ def test_instruction_that_gem5_executes_wrongly(instruction: str, clang: Compile
         if vega_alone and build == "GCN3_X86":
             continue
         built = assembled(clang, tmp_path, *harmless, instruction, gfx=gfx)
-        found: dict[str, list[str]] = {}
-        for name in READ_RELEASES:
-            release = load_release(name, ROOT)
-            if build in release.build_targets:
-                named = suspects([built], gfx, release.instruction_defects(gfx))
-                for defect in DEFECTS:
-                    if any(f": {defect.effect} ({defect.source})" in text for text in named):
-                        found.setdefault(defect.name, []).append(name)
+        meets = [defect.name for defect in met([built], gfx, get_args(DefectName))]
+        releases = [load_release(name, ROOT) for name in READ_RELEASES]
+        has = {one.name: one.instruction_defects(gfx) for one in releases if build in one.build_targets}
+        every = {defect: [name for name, defects in has.items() if defect in defects] for defect in meets}
+        found = {defect: names for defect, names in every.items() if names}
         ranges = {
             name: spans[build[:4].lower()]
             for name, spans in READ[instruction].items()
@@ -153,10 +150,10 @@ def test_functions_that_no_kernel_calls_are_not_looked_at(clang: Compiler, tmp_p
         "float helper(float x) { return tanh(x); }\n__kernel void k(__global float *a) { a[0] = OF(a[0]); }"
     )
     source.write_text(text)
-    for name, met in (("fabs", False), ("helper", True)):
+    for name, called in (("fabs", False), ("helper", True)):
         compile_source(source, Row("k.cl", f"-DOF={name}"), "gfx801", clang, built)
         assert "v_cmp_nlt_f32_e64" in disassembled(built, "gfx801")
-        assert bool(suspects([built], "gfx801", signs)) is met
+        assert bool(suspects([built], "gfx801", signs)) is called
 
 
 def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> None:

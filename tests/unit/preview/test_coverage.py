@@ -77,7 +77,7 @@ def test_intervals_hold_for_nine_of_ten_layers_of_a_draw_that_had_no_part_in_the
 ) -> None:
     """48 to 155 layers a draw: of the worst draw they hold 40 of 48."""
     found = []
-    for table in ("layers", "layers_2", "layers_6", "layers_9", "layers_12"):
+    for table in ("layers", "layers_6", "layers_9"):
         other = tmp_path / f"{table}.json"
         other.write_text(text(without=table))
         monkeypatch.setattr(coverage, "FILE", other)

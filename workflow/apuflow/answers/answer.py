@@ -1,4 +1,4 @@
-"""A known answer: what one point of sweep ``known_answers`` gave, and the table that keeps ten of them."""
+"""A known answer (the result of one point of sweep ``known_answers``) and the table of ten of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 
 SWEEP: Final = "known_answers"
-"""The sweep of the points that have answers; the smallest one is the first."""
+"""The sweep of the points that have answers, the smallest first."""
 
 Kind: TypeAlias = Literal["fact", "option", "counter", "rows"]
 """fact: what a run was made from; option: of ``apu_se.py``; counter: as in tables; rows: a hash of rows."""
@@ -27,21 +27,17 @@ _HEAD: Final = ("kind", "name")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a point gave.
-
-    Attributes:
-        values: by kind and name, as text.
-    """
+    """Result of a point: ``values`` as text, by kind and name."""
 
     workload: str
     values: Mapping[tuple[Kind, str], str]
 
     def fact(self, name: str) -> str:
-        """One of its facts; empty where it has none of this name."""
+        """A fact by name; empty if there is none."""
         return self.values.get(("fact", name), "")
 
     def count(self, kind: Kind) -> int:
-        """How many values of a kind it has."""
+        """Number of values of a kind."""
         return sum(key[0] == kind for key in self.values)
 
     @property
@@ -65,7 +61,7 @@ def read(file: Path) -> tuple[Answer, ...]:
     """The answers of a table, in its order.
 
     Raises:
-        ConfigError: it cannot be read, or is no such table; with the line.
+        ConfigError: the file cannot be read or is not such a table; with the line.
     """
     remedy = "restore the file, or record it again: `apuflow doctor --record ENGINE --release RELEASE`"
     try:
@@ -94,17 +90,17 @@ def read(file: Path) -> tuple[Answer, ...]:
 
 
 def recorded(engine: EngineName, root: Path) -> dict[str, Path]:
-    """The tables of an engine by their release."""
+    """Tables of an engine by release."""
     return {file.stem: file for file in sorted(root.glob(paths.known_answers(engine, "*")))}
 
 
 def find(engine: EngineName, release: Release, root: Path) -> tuple[str, tuple[Answer, ...]]:
     """The answers to compare a release with, and the release that gave them.
 
-    Its own; else those of the same commit of gem5, else those of the release whose options it has (a fork's).
+    Its own, else those of the same commit of gem5, else those of ``options_of`` (for a fork).
 
     Raises:
-        ConfigError: there are none; the message lists those that there are.
+        ConfigError: there are none; the message lists the recorded ones.
     """
     tables = recorded(engine, root)
     if release.name in tables:

@@ -1,4 +1,4 @@
-"""What differs between two answers of a point, and what usually causes it."""
+"""Differences between two answers of a point, and their usual causes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORK: Final = frozenset(
         *("valu_thread_cycles", "flops"),
     }
 )
-"""Counters that code and input decide: no latency, size or order of events changes them."""
+"""Counters that depend on code and input alone, not on latencies, sizes or the order of events."""
 
 _BY_FACT: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -36,12 +36,12 @@ _BY_FACT: Final[Mapping[str, str]] = MappingProxyType(
         "kernel, so caches and the times of kernels shift by some per cent; the work of the GPU stays",
     }
 )
-"""Facts whose difference explains others, the strongest cause first."""
+"""Facts that explain other differences, the strongest cause first."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is not as recorded; None where one of the two lacks it."""
+    """A value that differs from the recorded one; None if one of the two lacks it."""
 
     kind: Kind
     name: str
@@ -50,7 +50,7 @@ class Difference:
 
 
 def differences(recorded: Answer, here: Answer) -> tuple[Difference, ...]:
-    """Everything that differs, in the order of the table: facts, options, counters, rows."""
+    """All differences in the order of the table: facts, options, counters, rows."""
     return tuple(
         Difference(*key, recorded.values.get(key), here.values.get(key))
         for key in dict.fromkeys((*recorded.values, *here.values))
@@ -59,22 +59,22 @@ def differences(recorded: Answer, here: Answer) -> tuple[Difference, ...]:
 
 
 def changed(found: Sequence[Difference], *kinds: Kind) -> list[Difference]:
-    """Those of some kinds."""
+    """The differences of some kinds."""
     return [each for each in found if each.kind in kinds]
 
 
 def equal(found: Sequence[Difference]) -> bool:
-    """All statistics are as recorded, whatever they were made with."""
+    """Whether all statistics are as recorded."""
     return not changed(found, "counter", "rows")
 
 
 def same_work(found: Sequence[Difference]) -> bool:
-    """The kernels did the same work: only times, caches or the simulated CPU differ."""
+    """Whether the kernels did the same work, so that only times, caches or the simulated CPU differ."""
     return not any(each.name in WORK for each in changed(found, "counter"))
 
 
-def made_otherwise(recorded: Answer, here: Answer) -> tuple[str, ...]:
-    """What two answers were made from that is not the same, what changes numbers most first."""
+def causes(recorded: Answer, here: Answer) -> tuple[str, ...]:
+    """Differences in what two answers were made from, the strongest cause first."""
     found = differences(recorded, here)
     facts = {each.name: each for each in changed(found, "fact")}
     named = [
@@ -90,14 +90,14 @@ def made_otherwise(recorded: Answer, here: Answer) -> tuple[str, ...]:
 
 
 def _seen(answer: Answer, name: str) -> str:
-    """A fact for people: of kernel code who compiled it, too."""
+    """A fact as text; kernel code with its compiler."""
     value = answer.fact(name) or "none"
     compiler = answer.fact("kernel_compiler")
     return f"{value} by {compiler}" if name == "kernel_code" and compiler else value
 
 
-def _unnamed(found: Sequence[Difference]) -> str:
-    """The usual cause where all that is known of the two runs is the same."""
+def _unknown_cause(found: Sequence[Difference]) -> str:
+    """The usual cause if all facts of the two runs are equal."""
     if not same_work(found):
         return (
             "the same kernels did other work: gem5 executes an instruction in another way, or an input is "
@@ -110,13 +110,9 @@ def _unnamed(found: Sequence[Difference]) -> str:
 
 
 def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
-    """What differs, for people: counters with both values, parts of the statistics, their usual cause.
-
-    Args:
-        most: counters to show with values; the others are named.
-    """
+    """The differences as text: up to ``most`` counters with values, names of others, the usual cause."""
     found = differences(recorded, here)
-    counters, made = changed(found, "counter"), made_otherwise(recorded, here)
+    counters, made = changed(found, "counter"), causes(recorded, here)
     if equal(found):
         yield from (f"though made from {each}" for each in made)
         return
@@ -129,12 +125,12 @@ def lines(recorded: Answer, here: Answer, most: int = 12) -> Iterator[str]:
         yield f"rows of {', '.join(each.name for each in parts)} differ"
     if counters and same_work(found):
         yield "the work of the GPU is as recorded: workgroups, wavefronts, instructions of each kind"
-    for cause in made or (_unnamed(found),):
+    for cause in made or (_unknown_cause(found),):
         yield f"usual cause: {cause}"
 
 
 def _change(each: Difference) -> str:
-    """How far a counter is off, in per cent."""
+    """The difference of a counter in per cent."""
     if each.recorded in (None, "0") or each.here is None:
         return ""
     return f" ({100 * (float(each.here) / float(str(each.recorded)) - 1):+.2f} %)"

@@ -26,7 +26,7 @@ def points(engine: EngineName, release: str, root: Path) -> tuple[Point, ...]:
     """The points of the sweep on a release, the smallest first.
 
     Raises:
-        ConfigError: the sweep is not there, or does not have the release or the engine.
+        ConfigError: the sweep does not exist, or lacks the release or the engine.
     """
     campaign = Campaign(root)
     sweep = campaign.load(SWEEP)
@@ -52,13 +52,13 @@ def points(engine: EngineName, release: str, root: Path) -> tuple[Point, ...]:
 
 
 def answers(engine: EngineName, wanted: Sequence[Point], root: Path) -> tuple[Answer, ...]:
-    """What points give here. On gem5 they are run once more, also where they have run before.
+    """Results of points on this machine. On gem5 they run again, even if they have run before.
 
     Args:
         wanted: points of one release.
 
     Raises:
-        EngineError: a run did not complete, or the workflow failed; its own message stands above.
+        EngineError: a run did not complete, or the workflow failed.
     """
     if is_batch(engine):
         return tuple(map(of_preview, wanted))
@@ -90,7 +90,7 @@ def record(engine: EngineName, release: str, root: Path) -> tuple[Answer, ...]:
                 "two runs of one point differ: this gem5 is not deterministic",
                 key=one.workload,
                 value=", ".join(f"{each.kind} {each.name}" for each in found[:8]),
-                remedy="nothing was written; look for a row of the host among them, or a race in this gem5",
+                remedy="nothing was written; check these rows for numbers of the host, and gem5 for a race",
             )
     return second
 
@@ -105,7 +105,7 @@ def is_built(point: Point, root: Path) -> bool:
 
 @contextlib.contextmanager
 def _set_aside(point: Point, root: Path) -> Iterator[None]:
-    """Make room for a run that was made before; it comes back where the new one leaves no record."""
+    """Move an existing run away; move it back if the new one leaves no record."""
     directory = root / paths.run_dir(point.engine, point.workload, point.id)
     aside = root / paths.set_aside_dir(point.engine, point.workload, point.id)
     if not directory.exists():
@@ -129,7 +129,7 @@ def _run_workflow(targets: Sequence[str], root: Path) -> None:
     command = [sys.executable, "-m", "snakemake", "--cores", cores, *targets]
     if subprocess.run(command, cwd=root, check=False).returncode != 0:
         raise EngineError(
-            "the runs did not end well; their own message stands above",
+            "the runs failed; their message is above",
             value=f"snakemake --cores {cores} {targets[0]}" + (" ..." if len(targets) > 1 else ""),
             remedy="follow its advice, then prove again",
         )

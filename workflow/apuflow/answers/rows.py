@@ -1,4 +1,4 @@
-"""Hashes over the rows of gem5's statistics: equal where two runs counted the same."""
+"""Hashes over the rows of gem5's statistics: equal if two runs counted the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from apuflow_analysis.counters.table import ACTIVE
-from apuflow_analysis.stats.files import open_packed
+from apuflow.gem5.stats.blocks import open_packed
+from apuflow.gem5.stats.objects import ACTIVE
 
 _HOST: Final = re.compile(rb"host[A-Z_]")
 """Rows about the machine that runs gem5, not the simulated one: hostSeconds, hostMemory, hostTickRate
@@ -26,9 +26,9 @@ _PARTS: Final = (
 
 
 def row_hashes(files: Iterable[Path]) -> dict[str, str]:
-    """What the rows of each part of the machine hold, all blocks and files in order.
+    """Hash the rows of each part of the machine, all blocks and files in order.
 
-    Rows of the host are left out; so are descriptions, whose words change from release to release.
+    Rows of the host and descriptions, which differ between releases, are left out.
 
     Returns:
         By part (gpu, translation, cpu, network, caches, memory, other): number of rows and 16 hexadecimal

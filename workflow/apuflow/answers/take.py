@@ -1,4 +1,4 @@
-"""Answers of points that were run: counters, hashes of rows, and what they were made from."""
+"""Answers of finished points: counters, hashes of rows, and what they were made from."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def of_run(tools: Toolset, point: Point) -> Answer:
 
 
 def of_preview(point: Point) -> Answer:
-    """The answer of a point by the preview, computed at once.
+    """The preview's answer of a point.
 
     Raises:
         NotModelled: the model refuses a layer or an option.

@@ -35,8 +35,12 @@ def _awaited(dag: Any) -> Iterator[Any]:
     """Files that running jobs make for jobs whose output is not there; a group's jobs are none of ours."""
     for running in list(dag._running):
         for follower, files in dag.depending.get(running, {}).items():
-            if not all(Path(output).exists() for output in follower.output):
+            if not all(map(_is_there, follower.output)):
                 yield from files
+
+
+def _is_there(file: Any) -> bool:
+    return file.storage_object.exists() if file.is_storage else Path(file).exists()
 
 
 @contextlib.contextmanager

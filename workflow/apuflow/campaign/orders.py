@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from apuflow.campaign.storage import Storage
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import EngineError
@@ -92,26 +93,35 @@ class BatchOrder:
 
 
 class Orders:
-    """The orders of a project directory."""
+    """The orders of a project directory.
 
-    def __init__(self, root: Path = Path()) -> None:
+    Args:
+        storage: what carries them to jobs; None: they share the directory.
+    """
+
+    def __init__(self, root: Path = Path(), storage: Storage | None = None) -> None:
         self._root = root
+        self._storage = storage
 
     def write(self, order: PointOrder | BatchOrder) -> None:
         """Write an order where its job looks for it."""
         if isinstance(order, BatchOrder):
-            path = self._root / paths.batch_order(order.name)
+            place = paths.batch_order(order.name)
         else:
-            path = self._root / paths.point_order(order.engine, order.workload, order.point)
-        text = json.dumps(asdict(order))
+            place = paths.point_order(order.engine, order.workload, order.point)
+        path, text = self._root / place, json.dumps(asdict(order))
         with contextlib.suppress(OSError):
             if path.read_text(encoding="utf-8") == text:
                 return
         write_text(path, text)
+        if self._storage:
+            self._storage.store(place)
 
     def point(self, wildcards: Mapping[str, str]) -> PointOrder | None:
         """The order of a point's job; None: nobody wrote one."""
         path = paths.point_order(wildcards["engine"], wildcards["workload"], wildcards["point"])
+        if self._storage and not (self._root / path).exists():
+            self._storage.fetch(path)
         content = self._read(self._root / path)
         return None if content is None else _point(content)
 

@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from apuflow.campaign.storage import Storage
 from apuflow.core import paths, proc
 from apuflow.core.engines import SIMULATING
 from apuflow.core.files import file_lock, write_text
@@ -42,6 +43,7 @@ _KEPT = (
 )
 _MADE_AGAIN = (f"{paths.RESULTS}/**/*", f"{paths.preview_dir('*', '*', '*')}/*")
 _RUN_RECORD = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
+_RUN_BUNDLE = paths.matcher(paths.run_bundle(), engine="|".join(SIMULATING))
 _ELSEWHERE = "jobs elsewhere"
 
 
@@ -93,11 +95,14 @@ class Registration:
                 self._entry.unlink(missing_ok=True)
 
 
-def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | None:
+def register(
+    root: Path = Path(), wait: float = WAIT_SECONDS, storage: Storage | None = None
+) -> Registration | None:
     """Register this process as a workflow of the project, and remove the lock of dead ones.
 
     Args:
         wait: seconds for the dead ones' jobs to end; after that the lock stays.
+        storage: where run records are; None: in the project.
 
     Returns:
         The registration; None where nothing can be written (Snakemake says so itself).
@@ -114,7 +119,7 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
             dead = _is_dead if locks else _is_gone
             if sure and all(dead(path) for path in others):
                 if not locks or (others and _without_jobs(root, wait)):
-                    for path in (*locks, *others, *(_marks_of_run_records(root) if others else ())):
+                    for path in (*locks, *others, *(_marks_of_run_records(root, storage) if others else ())):
                         path.unlink(missing_ok=True)
                     if locks:
                         print("apuflow: removed the lock of a workflow that was killed", file=sys.stderr)
@@ -125,18 +130,22 @@ def register(root: Path = Path(), wait: float = WAIT_SECONDS) -> Registration | 
     return Registration(entry)
 
 
-def _marks_of_run_records(root: Path) -> Iterator[Path]:
-    """Snakemake's marks that a job was cut short, of run records that are there.
+def _marks_of_run_records(root: Path, storage: Storage | None) -> Iterator[Path]:
+    """Snakemake's marks that a job was cut short, of runs whose record is there.
 
-    Records appear whole or not at all, and Snakemake would delete them to make them again.
+    Records appear whole, after all else of a run, and Snakemake would delete them to make them again.
     """
     marks = root / paths.snakemake("incomplete")
     for mark in marks.rglob("*"):
         with contextlib.suppress(ValueError):
             name = "".join(part.removeprefix("@") for part in mark.relative_to(marks).parts)
-            record = base64.urlsafe_b64decode(name).decode()
-            if _RUN_RECORD.fullmatch(record) and mark.is_file() and (root / record).is_file():
-                yield mark
+            file = base64.urlsafe_b64decode(name).decode()
+            file = storage.project(file) if storage else file
+            run = _RUN_RECORD.fullmatch(file) or _RUN_BUNDLE.fullmatch(file)
+            if run and mark.is_file():
+                record = paths.run_record(**run.groupdict())
+                if storage.holds(record) if storage else (root / record).is_file():
+                    yield mark
 
 
 def _is_dead(entry: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -12,11 +12,12 @@ from apuflow.campaign import schedule
 from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.kernel_orders import KernelOrders
 from apuflow.campaign.orders import OWN_MEMORY_MB, BatchOrder, Orders, PointOrder, asked_minutes, divide
+from apuflow.campaign.storage import Storage
 from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
-from apuflow.core.engines import EngineName, is_batch
+from apuflow.core.engines import SIMULATING, EngineName, is_batch
 from apuflow.core.errors import ConfigError
 from apuflow.engines import estimate, get_engine, simulating_engine
 from apuflow.prepare.doctor import Use
@@ -24,6 +25,7 @@ from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
 
+_RUN = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
 LEAST_MEMORY_MB = 4000
 MEMORY_MARGIN = 2
 """A run is ended above this many times its estimated memory: room for a wrong estimate, none for a leak."""
@@ -33,6 +35,7 @@ class RuleInputs:
     """Knows what every file of the expensive stages is for; filled as Snakemake walks from runs to inputs.
 
     Attributes:
+        to_run: wildcards of the points that have no record here.
         kernels: what kernels are made from.
         memory_mb: memory that runs may take together; None in the process of a single job.
 
@@ -40,15 +43,23 @@ class RuleInputs:
         campaign: the project.
         elsewhere: whether jobs run on other machines; asked when the first job is planned.
         is_job: whether this process is such a job: it finds its order written.
+        storage: what carries files to jobs; None: they share the project's directory.
     """
 
     def __init__(
-        self, campaign: Campaign, elsewhere: Callable[[], bool] = lambda: False, *, is_job: bool = False
+        self,
+        campaign: Campaign,
+        elsewhere: Callable[[], bool] = lambda: False,
+        *,
+        is_job: bool = False,
+        storage: Storage | None = None,
     ) -> None:
         self.campaign = campaign
-        self.orders = Orders(campaign.root)
+        self.orders = Orders(campaign.root, storage)
+        self._storage = storage
         self._elsewhere = elsewhere
         self._is_job = is_job
+        self.to_run: list[dict[str, str]] = []
         self._batches: dict[str, BatchOrder] = {}
         self._batch_of: dict[str, str] = {}
         self._planned: set[str] = set()
@@ -121,13 +132,18 @@ class RuleInputs:
 
     def in_batches(self, sweep: Sweep, workload: str, records: Sequence[str]) -> dict[str, list[str]]:
         """Run records as inputs of a rule. Where jobs run elsewhere, points of seconds come in batches."""
-        if not self._elsewhere():
-            return {"records": list(records), "batches": []}
+        if self._storage or not self._elsewhere():
+            return {"records": self._carried(records), "batches": []}
         self._plan_batches(sweep, workload, frozenset(records))
         batches = dict.fromkeys(
             paths.batch(self._batch_of[file]) for file in records if file in self._batch_of
         )
         return {"records": [file for file in records if file not in self._batch_of], "batches": list(batches)}
+
+    def _carried(self, records: Iterable[str]) -> list[str]:
+        """Records of runs, with the bundles in which storage carries what else the runs left."""
+        runs = map(_RUN.fullmatch, records) if self._storage else ()
+        return [*records, *(paths.run_bundle(**run.groupdict()) for run in runs if run)]
 
     @staticmethod
     def _sample_records(sweep: Sweep) -> list[str]:
@@ -182,7 +198,7 @@ class RuleInputs:
 
     def batch_inputs(self, wildcards: Wildcards) -> list[str]:
         """What the points of a batch need (see simulation_inputs)."""
-        return [] if self._is_job else self._batch(wildcards).inputs()
+        return self._batch(wildcards).inputs()
 
     def batch_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: for the largest run, and for us."""
@@ -196,17 +212,15 @@ class RuleInputs:
         return self._batches.get(wildcards["batch"]) or self.orders.batch(wildcards["batch"])
 
     def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
-        """What a point needs; nothing when its record is there, so that a proven run needs no toolchain.
-
-        A job on another machine names none of it to Snakemake, which would ask what each of these files is
-        made from. They are there, and stand in its order.
-        """
+        """What a point needs; nothing when its record is there, so that a proven run needs no toolchain."""
         record = paths.run_record(wildcards["engine"], wildcards["workload"], wildcards["point"])
-        if self._is_job and self.orders.point(wildcards) is not None:
-            return {}
+        written = self.orders.point(wildcards) if self._is_job else None
+        if written is not None:
+            return written.inputs
         point = self._point(wildcards)
         if (self.root / record).exists():
             return {}
+        self.to_run.append(dict(wildcards))
         if self._elsewhere():
             self.orders.write(self._order(point, self.point_sweep(wildcards), self._expected_of(point)))
         return self._needs(point)
@@ -334,4 +348,24 @@ class RuleInputs:
 
         for release, use in sorted(self._pending):
             tools = self.tools(release)
+            if self._storage and self._elsewhere():
+                _refuse_tools_made_here(tools, use)
             check_gem5_ready(tools.site, tools.release, self.root, use=use)
+
+
+def _refuse_tools_made_here(tools: Toolset, use: Use) -> None:
+    """Storage carries what rules make, and no builds: the tools have to be where the jobs run.
+
+    Raises:
+        ConfigError: the site does not name them.
+    """
+    named = {"gem5.binary": tools.site.gem5.binary}
+    if use is Use.DNNMARK:
+        named["dnnmark.build"] = tools.site.dnnmark.build
+    for key in (key for key, value in named.items() if value is None):
+        raise ConfigError(
+            "jobs that share no file system with this machine cannot use what is built here",
+            file="configs/site.yaml",
+            key=key,
+            remedy="name one that is in the jobs' image, and start the workflow in that image",
+        )

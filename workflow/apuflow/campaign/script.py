@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from apuflow.campaign.storage import in_the_project
 from apuflow.core.errors import DescribedError
 
 _OF_THE_MACHINE = (
@@ -34,11 +35,13 @@ _OF_THE_MACHINE = (
 def rule(snakemake: Any) -> Iterator[tuple[Path, Path]]:
     """Around the body of a rule's script: what it prints goes to the log, its errors too (see ``logged``).
 
+    Its inputs and outputs are files of the project (see ``in_the_project``).
+
     Yields:
         The rule's first output and its log.
     """
     log = Path(snakemake.log[0])
-    with logged(log):
+    with logged(log), in_the_project(snakemake):
         yield Path(snakemake.output[0]), log
 
 

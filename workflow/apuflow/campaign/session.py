@@ -20,10 +20,11 @@ from apuflow.campaign.campaign import Campaign
 from apuflow.campaign.result_sets import ResultSet, kind_of, result_sets
 from apuflow.campaign.rule_inputs import RuleInputs
 from apuflow.campaign.sampled import check_target
+from apuflow.campaign.slurm_status import check_states_are_known
 from apuflow.campaign.stage_lines import say_results
+from apuflow.campaign.storage import Storage
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.core.scheduler import check_states_are_known
 
 
 class Session:
@@ -35,6 +36,7 @@ class Session:
     Attributes:
         campaign: sweeps and points of the project.
         inputs: what the rules of the expensive stages are made from.
+        storage: what carries files between machines; None where they share the project's directory.
 
     Raises:
         SystemExit: with status 2, after the message: the command line names a result that no sweep has.
@@ -44,16 +46,22 @@ class Session:
         self._workflow = workflow
         self._root = root
         self._registration = None
+        stored = workflow.storage_settings.default_storage_provider is not None
+        self.storage = Storage(workflow, root) if stored else None
         with _message_and_exit():
             targets.refuse_moved_paths(getattr(workflow, "modifier", None))
         if workflow.is_main_process:
             with _message_and_exit():
                 targets.refuse_braces(root)
                 check_writable(root)
-            self._registration = repairs.register(root)
+            self._registration = repairs.register(root, storage=self.storage)
             repairs.repair_times(root)
         self.campaign = Campaign(root)
-        self.inputs = RuleInputs(self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process)
+        if self.storage and workflow.is_main_process:
+            self.storage.ship()
+        self.inputs = RuleInputs(
+            self.campaign, self._jobs_elsewhere, is_job=not workflow.is_main_process, storage=self.storage
+        )
         if workflow.is_main_process:
             self.inputs.memory_mb = schedule.available_memory_mb()
         # workflow.dag_settings, which holds the targets, is None until the Snakefile has been read
@@ -82,16 +90,17 @@ class Session:
             _limit_memory(self._workflow.scheduler, self.inputs.memory_mb)
         elif self._registration:
             self._registration.jobs_elsewhere()
-        settings = self._workflow.executor_settings
-        if hasattr(settings, "status_command"):
-            with _message_and_exit():
-                check_states_are_known(
-                    settings.status_command, settings.init_seconds_before_status_checks or 40
-                )
+        with _message_and_exit():
+            check_states_are_known(self._workflow.executor_settings)
         followers.keep(self._workflow.dag)
         self.inputs.orders.clean()
         with _message_and_exit():
             self.inputs.check_ready()
+
+    def fail(self) -> None:
+        """After the last job, where one has failed: put what storage has of failed runs into the project."""
+        for point in self.inputs.to_run if self.storage else ():
+            self.storage.bring_failed(**point)
 
     def _jobs_elsewhere(self) -> bool:
         return not self._workflow.local_exec
@@ -108,6 +117,9 @@ class Session:
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
+                for target in settings.targets if self.storage else ():
+                    if not (self._root / target).exists():
+                        self.storage.fetch(target)
                 _check_results_exist(self._root, settings.targets)
         say_results(result_lines(settings.targets))
 

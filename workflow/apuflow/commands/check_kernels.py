@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,6 +42,16 @@ def check_kernels(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter; can be repeated.")
     ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Also execute the kernels, without gem5, and compare their outputs.")
+    ] = False,
+    release: Annotated[
+        str | None,
+        typer.Option("--as", help="With --run: with the mistakes of this release of gem5."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="With --run: wavefront instructions after which a launch is stopped.")
+    ] = 2_000_000_000,
 ) -> None:
     """Compile the kernels of WORKLOADS and check their launches, arguments, contents and reference.
 
@@ -57,7 +69,7 @@ def check_kernels(
             found += _told(name, error)
             continue
         for each in gpus:
-            found += _check(work, each, compute_units)
+            found += _check(work, each, compute_units, Run(limit, release) if run else None)
     if found:
         typer.echo(many(found, "problem"), err=True)
         raise typer.Exit(1)
@@ -113,7 +125,15 @@ def _setting(text: str) -> tuple[str, int]:
         ) from None
 
 
-def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
+@dataclass(frozen=True)
+class Run:
+    """How kernels are executed: wavefront instructions of a launch, release of gem5 whose mistakes are made."""
+
+    limit: int
+    release: str | None
+
+
+def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> int:
     """Print what is known of a workload on a GPU; how many problems it has."""
     from apuflow.kernels.check import problems
     from apuflow.kernels.metadata import read_kernels
@@ -136,7 +156,15 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
         if failed:
             return failed
         doubts = list(_doubts(program, codes, gfx))
-    wrong = list(problems(program, kernels, gpu(gfx).isa))
+        wrong = list(problems(program, kernels, gpu(gfx).isa))
+        results: list[str] = []
+        if run and not wrong:
+            try:
+                results, wrong = _executed(
+                    program, kernels, dict(zip(program.sources, codes, strict=True)), gfx, run
+                )
+            except ApuflowError as error:
+                failed += _told(about, error)
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{about}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
     for kernel in chain.from_iterable(kernels.values()):
@@ -150,7 +178,46 @@ def _check(work: KernelsWork, gfx: str, compute_units: int) -> int:
             "launches, arguments and reference fit" if program.reference else "launches fit; no reference"
         )
         typer.echo(f"  {compared}")
-    return len(wrong)
+    for each in results:
+        typer.echo(f"  {each}")
+    return failed + len(wrong)
+
+
+def _executed(
+    program: OwnProgram,
+    kernels: Mapping[Path, tuple[Kernel, ...]],
+    codes: Mapping[Path, Path],
+    gfx: str,
+    run: Run,
+) -> tuple[list[str], list[str]]:
+    """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
+    from apuflow.configure import load_release
+    from apuflow.interpret.as_gem5 import MODELLED
+    from apuflow.kernels.interpreted import interpret_program
+    from apuflow.kernels.reference import tolerance
+    from apuflow.launcher.defects import met
+
+    defects = load_release(run.release).instruction_defects(gfx) if run.release else ()
+    began = time.monotonic()
+    done, errors = interpret_program(program, kernels, codes, gfx, limit=run.limit, defects=defects)
+    seconds = time.monotonic() - began
+    total = sum(each.total for each in done.executed)
+    as_release = f" as gem5 {run.release}" if run.release else ""
+    said = [f"executed{as_release}: {total:,} wavefront instructions in {seconds:.1f} s"]
+    unknown = [each.name for each in met(list(codes.values()), gfx, set(defects) - MODELLED)]
+    if unknown:
+        said.append(f"executed as the GPU does, not as gem5 does: {', '.join(unknown)}")
+    wrong: list[str] = []
+    for name, error in errors.items():
+        allowed = tolerance(program, program.buffer(name))
+        if error == 0:
+            said.append(f"{name} equals its reference")
+            continue
+        text = (
+            f"{name} differs from its reference by {error:.2g} of its largest element (allowed {allowed:g})"
+        )
+        (said if error <= allowed else wrong).append(text)
+    return said, wrong
 
 
 @contextmanager

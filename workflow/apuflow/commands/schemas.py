@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
         from apuflow.configure.schemas import schema_texts
         from apuflow.core.files import write_text
 
-        for name in ("configuration", "operations", "networks"):
+        for name in ("configuration", "operations", "networks", "explanation/what-gem5-gets-wrong"):
             document = Path(f"docs/{name}.md")
             if document.exists():
                 write_text(document, refresh(document.read_text(encoding="utf-8")))

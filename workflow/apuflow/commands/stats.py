@@ -48,8 +48,8 @@ def stats(
     """
     import pandas as pd
 
+    from apuflow.gem5.stats.reader import read_stats
     from apuflow_analysis.counters.counters import BY_NAME
-    from apuflow_analysis.stats.reader import read_stats
 
     file = _statistics(file) if file.is_dir() else file
     _check_unchanged(file)
@@ -204,8 +204,8 @@ def _check_unchanged(file: Path) -> None:
 
 def _counted(file: Path) -> Counters:
     """The counters of a file, with every identity that it breaks: some need rows that no counter needs."""
+    from apuflow.gem5.stats.reader import iter_dumps
     from apuflow_analysis.counters.counters import counters
-    from apuflow_analysis.stats.reader import iter_dumps
 
     facts = _facts_beside(file)
     return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)

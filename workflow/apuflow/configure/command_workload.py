@@ -54,21 +54,17 @@ class CommandFile(Model):
     environment: dict[Name, str] = Field(
         default_factory=dict, description="added to the guest's environment (LD_LIBRARY_PATH, HOME ...)"
     )
-    inputs: ListOf[Text] = Field(
-        (), description="files that it reads: it finds each by its name in its working directory"
-    )
+    inputs: ListOf[Text] = Field((), description="files that it reads, by name in its working directory")
     memory: Size = Field("2GB", description="simulated memory that it needs (mem-size), as 2GB")
     cpu_cores: int = Field(
-        3, ge=3, le=64, description="CPU cores that it needs at least (num-cpus): one for each of its threads"
+        3, ge=3, le=64, description="CPU cores that it needs (num-cpus): one for each of its threads"
     )
     end_marker: Text | None = Field(
         None,
         description="text that it prints only when it ended well; needed, unless it has an `end_file`",
     )
-    end_file: EndFile | None = Field(
-        None, description="of a program that prints no such text: a file that it writes whole before it ends"
-    )
-    error_texts: ListOf[Text] = Field((), description="text that means failure wherever it stands")
+    end_file: EndFile | None = Field(None, description="a file that it writes whole before it ends")
+    error_texts: ListOf[Text] = Field((), description="text that means failure anywhere")
     runs_on: dict[EngineName, Runs] = Field(
         default_factory=dict, description="by engine; left out: yes on gem5"
     )

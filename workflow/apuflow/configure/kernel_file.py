@@ -138,8 +138,8 @@ class KernelsFile(Model):
     kind: Literal["kernels"]
     description: Text
     source: FileBeside = Field(
-        description="OpenCL (.cl), HIP (.hip, .cpp, .cu), assembly (.s, .S), a code object (.o, .co, "
-        ".hsaco), beside this file; {gfx} in its name becomes the GPU's"
+        description="OpenCL (.cl), HIP (.hip, .cpp, .cu), assembly (.s, .S) or a code object (.o, .co, "
+        ".hsaco), beside this file"
     )
     compile: str = Field("", description="arguments for clang; {NAME} becomes a parameter's value")
     parameters: dict[Identifier, int] = Field(

@@ -1,4 +1,4 @@
-"""The generated parts of docs/configuration.md: keys of every file, options of ``apu_se.py``, differences."""
+"""The generated parts of documents: keys of every file, options of ``apu_se.py``, defects of gem5."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from apuflow.configure.base import Model
-from apuflow.configure.catalogue import RELEASES, Option, catalogue
+from apuflow.configure.catalogue import Option, catalogue
 from apuflow.configure.fewer_workgroups import FewerWorkgroups
 from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.gem5_build import Build
@@ -20,17 +20,21 @@ from apuflow.configure.kernel_file import (
     ContentsFile,
     LaunchFile,
 )
+from apuflow.configure.loading import load_release, release_names
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
 from apuflow.configure.sampling import Sampling
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
-from apuflow.configure.suite_reference import HEADINGS, TOTAL_HEADINGS, suite_rows, total_rows
+from apuflow.configure.suite_reference import KIND_HEADINGS, SUITE_HEADINGS, kind_rows, suite_rows
 from apuflow.configure.sweep import Limits, Sweep
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
+from apuflow.launcher.defects import DEFECTS
 from apuflow.operations.reference import kinds_text
 
+_LEVEL = re.compile(r"\bL[123](?=[A-Z]|\b)")
+"""Options of the three levels of TLBs that are alike share a row."""
 _MARK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 MODELS: dict[str, type[Model]] = {
@@ -78,25 +82,32 @@ def _part(name: str) -> str:
     if name == "operations":
         return kinds_text()
     if name == "suites":
-        return _table(HEADINGS, suite_rows(Path()))
-    if name == "totals":
-        return _table(TOTAL_HEADINGS, total_rows(Path()))
-    if name == "differences":
-        return differences_text()
+        return _table(SUITE_HEADINGS, suite_rows(Path()))
+    if name == "steps":
+        return _table(KIND_HEADINGS, kind_rows(Path()))
+    if name == "defects":
+        return defects_text()
     return keys_text(MODELS[name])
 
 
 def keys_text(model: type[Model]) -> str:
-    """The keys of a model as a table."""
+    """The keys of a model as a table: needed ones in bold, the others with their default.
+
+    Keys that explain themselves and the name of a file are left out.
+    """
     rows = []
     for name, field in model.model_fields.items():
-        if name == "name" and model in (Sweep, Machine, Release):
+        if name in ("kind", "description", "notes") or (
+            name == "name" and model in (Sweep, Machine, Release)
+        ):
             continue
-        default = (
-            "needed" if field.is_required() else _code(_default(field.get_default(call_default_factory=True)))
-        )
-        rows.append((f"`{field.alias or name}`", default, field.description or _first_line(field.annotation)))
-    return _table(("key", "default", "meaning"), rows)
+        key = field.alias or name
+        shown = f"**`{key}`**"
+        if not field.is_required():
+            default = _default(field.get_default(call_default_factory=True))
+            shown = f"`{key}: {default}`" if default else f"`{key}`"
+        rows.append((shown, field.description or _first_line(field.annotation)))
+    return _table(("key", "meaning"), rows)
 
 
 def options_text() -> str:
@@ -107,104 +118,105 @@ def options_text() -> str:
         if option.role == "machine":
             groups.setdefault(option.group, []).append(option)
     for group, options in groups.items():
+        levels: dict[tuple[str, ...], list[Option]] = {}
+        for option in options:
+            alike = tuple(_LEVEL.sub("Lx", text) for text in (option.name, _kind(option), _meaning(option)))
+            levels.setdefault(alike, []).append(option)
         rows = [
-            (f"`{option.name}`", _kind(option), _defaults(option), _since(option), _meaning(option))
-            for option in options
+            (
+                ", ".join(f"`{one.name}{_default_of(one)}`" for one in same),
+                values,
+                meaning if len(same) > 1 else _meaning(same[0]),
+            )
+            for (_, values, meaning), same in levels.items()
         ]
-        parts.append(
-            f"### {group}\n\n" + _table(("option", "values", "default", "releases", "meaning"), rows)
-        )
+        parts.append(f"### {group}\n\n" + _table(("option", "values", "meaning"), rows))
     return "\n".join(parts)
 
 
 def ignored_text() -> str:
-    """Options that are refused, and what to use instead."""
-    rows = []
+    """Options that are refused, by why and by what to use instead."""
+    parts = []
     for role, title in (
-        ("workflow", "set by this workflow"),
-        ("refused", "accepted, then breaks"),
-        ("ignored", "accepted, read by nothing"),
+        ("workflow", "The workflow sets these:"),
+        ("refused", "gem5 accepts these, then breaks:"),
+        ("ignored", "gem5 accepts these and nothing reads them:"),
     ):
+        found: dict[str, list[str]] = {}
         for option in catalogue().values():
-            instead = f"nothing: {option.needless}" if option.needless else option.instead
-            if option.role == role and (role != "ignored" or instead):
-                rows.append((f"`{option.name}`", title, instead or option.meaning))
-    others = [
-        f"`{o.name}`" for o in catalogue().values() if o.role == "ignored" and not (o.instead or o.needless)
-    ]
-    return _table(("option", "why", "instead"), rows) + f"\nAlso read by nothing: {', '.join(others)}.\n"
+            if option.role == role:
+                other = "" if role == "ignored" else option.meaning
+                instead = "nothing" if option.needless else option.instead or other
+                found.setdefault(instead or "nothing", []).append(f"`{option.name}`")
+        rows = [(", ".join(names), instead) for instead, names in found.items()]
+        parts.append(f"{title}\n\n" + _table(("option", "use instead, or why"), rows))
+    return "\n".join(parts)
 
 
-def differences_text() -> str:
-    """What changes from one release to the next."""
-    rows: list[tuple[str, str]] = []
-    for release in RELEASES[1:]:
-        previous = RELEASES[RELEASES.index(release) - 1]
-        changes: list[str] = []
-        known = list(catalogue().values())
-        added = [f"`{o.name}`" for o in known if o.since == release and o.role != "ignored"]
-        dropped = [f"`{o.name}`" for o in known if o.until == previous and o.role != "ignored"]
-        if added:
-            changes.append("new: " + ", ".join(added))
-        if dropped:
-            changes.append("gone: " + ", ".join(dropped))
-        for option in known:
-            change = (option.changes or {}).get(release, {})
-            if "default" in change:
-                before = option.default_at(previous)
-                changes.append(f"`{option.name}` starts as `{change['default']}` (before: `{before}`)")
-            if "added_choices" in change:
-                changes.append(
-                    f"`{option.name}` also takes {', '.join(f'`{c}`' for c in change['added_choices'])}"
-                )
-            if "choices" in change:
-                changes.append(f"`{option.name}` takes {_listed(change['choices'])}")
-        rows.append((release, "; ".join(changes) or "no option differs"))
-    return _table(("release", "options"), rows)
+def defects_text(root: Path = Path()) -> str:
+    """Instructions that gem5 executes wrongly, and the releases that do, by build."""
+    releases = [load_release(name, root) for name in release_names(root)]
+    rows = []
+    for defect in DEFECTS:
+        having: dict[str, list[str]] = {}
+        for release in releases:
+            for build, defects in release.capabilities.instruction_defects.items():
+                if defect.name in defects:
+                    having.setdefault(build.removesuffix("_X86"), []).append(release.name)
+        spans = [f"{build} {names[0]} to {names[-1]}" for build, names in having.items()]
+        rows.append((f"`{defect.name}`", defect.instructions, defect.effect, ", ".join(spans)))
+    return _table(("name", "instructions", "what gem5 does", "releases"), rows)
 
 
 def _kind(option: Option) -> str:
     if option.choices:
-        return _listed(option.choices)
+        later = [
+            f"; {release}: {'and ' if key == 'added_choices' else ''}{_listed(change[key])}"
+            for release, change in (option.changes or {}).items()
+            for key in ("choices", "added_choices")
+            if key in change
+        ]
+        return _listed(option.choices) + "".join(later)
     bounds = ""
     if option.minimum is not None:
-        bounds = (
-            f" ≥ {option.minimum}" if option.maximum is None else f" {option.minimum} to {option.maximum}"
-        )
+        bounds = f"≥{option.minimum}" if option.maximum is None else f"{option.minimum}–{option.maximum}"
     if option.power_of_two:
-        bounds += ", a power of two"
+        bounds += ", power of two"
     elif option.multiple_of:
-        bounds += f", a multiple of {option.multiple_of}"
-    names = {"int": "whole number", "flag": "true, false"}
-    return names.get(option.type, option.type) + bounds
+        bounds += f", multiple of {option.multiple_of}"
+    return bounds or option.type
 
 
-def _defaults(option: Option) -> str:
-    if option.workflow_default is not None:
-        return f"`{_yaml(option.workflow_default)}` (gem5: `{_yaml(option.default)}`)"
-    if option.default is None:
-        return "none"
-    changed = {
-        release: change["default"]
-        for release, change in (option.changes or {}).items()
-        if "default" in change
-    }
-    later = "".join(f", `{_yaml(value)}` from {release}" for release, value in changed.items())
-    return f"`{_yaml(option.default)}`{later}"
+def _default_of(option: Option) -> str:
+    value = option.default if option.workflow_default is None else option.workflow_default
+    return "" if value is None else f": {_yaml(value)}"
+
+
+def _changed(option: Option) -> str:
+    """Defaults of gem5 and of later releases, where they differ."""
+    found = [f"gem5: `{_yaml(option.default)}`"] if option.workflow_default is not None else []
+    before = option.default
+    for release, change in (option.changes or {}).items():
+        if "default" in change and _amount(change["default"]) != _amount(before):
+            before = change["default"]
+            found.append(f"{release}: `{_yaml(before)}`")
+    return f" ({', '.join(found)})" if found else ""
+
+
+def _amount(value: object) -> object:
+    """A size without its spelling: from v24.1 on gem5 writes KiB for kB."""
+    return str(value).replace("KiB", "kB").replace("iB", "B")
 
 
 def _listed(values: Iterable[object]) -> str:
     return ", ".join(f"`{value}`" for value in values)
 
 
-def _since(option: Option) -> str:
-    if option.since is None and option.until is None:
-        return "all"
-    return f"{option.since or RELEASES[0]} to {option.until}" if option.until else f"from {option.since}"
-
-
 def _meaning(option: Option) -> str:
-    return option.meaning + (f" [{option.unit}]" if option.unit else "")
+    since = f" (from {option.since})" if option.since else ""
+    until = f" (until {option.until})" if option.until else ""
+    unit = "" if option.unit in (None, "GPU cycles") else f" [{option.unit}]"
+    return option.meaning + unit + since + until + _changed(option)
 
 
 def _yaml(value: object) -> str:
@@ -212,17 +224,11 @@ def _yaml(value: object) -> str:
 
 
 def _default(value: Any) -> str:
-    if isinstance(value, Model):
-        return "see below"
-    if value is None:
-        return "none"
+    if value is None or isinstance(value, Model):
+        return ""
     if isinstance(value, (tuple, list, dict)):
-        return ", ".join(map(str, value)) if value else "none"
+        return ", ".join(map(str, value))
     return _yaml(value)
-
-
-def _code(text: str) -> str:
-    return text if text in ("none", "see below") else f"`{text}`"
 
 
 def _first_line(annotation: Any) -> str:

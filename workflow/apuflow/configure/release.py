@@ -54,8 +54,7 @@ class Gem5Source(Source):
 
     patches: ListOf[Text] = Field(
         (),
-        description="patch files (git diff), applied in this order to the commit before gem5 is built; their "
-        "hashes are part of the identity of results",
+        description="patch files (git diff), applied in this order; part of the identity of results",
     )
     build: Build = Field(Build(), description="how it is compiled; left out: as upstream compiles it")
 
@@ -63,10 +62,7 @@ class Gem5Source(Source):
 class ReleaseImage(Model):
     """The gcn-gpu image of a release."""
 
-    sources: ImageSources = Field(
-        description="places that it may come from, in order; one that cannot give it is passed over and its "
-        "reason logged"
-    )
+    sources: ImageSources = Field(description="places that it may come from, in order")
 
 
 class Miopen(Model):
@@ -80,45 +76,41 @@ class Miopen(Model):
 
 
 class Capabilities(Model):
-    """What this release does differently from others; nothing else, least of all its name, says so.
+    """What this release does differently from others.
 
-    Source: gem5 at the commits of ``configs/gem5``, in the files that the keys name.
+    Source: gem5 at the commits of ``configs/gem5``: ``src/base/version.cc``, ``configs/example/apu_se.py``,
+    ``src/gpu-compute/GPU.py``, ``build_opts`` or ``src/mem/ruby/Kconfig``, and
+    ``AbstractController::resetStats``, which called no parent before v23.1.
     """
 
     gem5_version: Text | None = Field(
         None,
-        description="what it prints after `gem5 version` (`src/base/version.cc`); tables flag runs of "
-        "another one; left out: not compared",
+        description="what it prints after `gem5 version`; tables flag runs of another one",
     )
-    per_kernel_statistics: bool = Field(
-        description="apu_se.py dumps and resets statistics after each kernel (`configs/example/apu_se.py`)"
-    )
+    per_kernel_statistics: bool = Field(description="apu_se.py dumps and resets statistics after each kernel")
     stdout_file: Text = Field(description="name of redirected standard output: simout or simout.txt")
     stderr_file: Text = Field(description="name of redirected standard error: simerr or simerr.txt")
     barrier_slots: int = Field(
         ge=1,
-        description="workgroups of several wavefronts that a CU holds at a time (`num_barrier_slots` in "
-        "`src/gpu-compute/GPU.py`, no option sets it)",
+        description="workgroups of several wavefronts that a CU holds (`num_barrier_slots` in `GPU.py`)",
     )
     set_bits: int = Field(
         UPSTREAM_BITS,
         ge=1,
-        description="controllers of one kind that Ruby's sets hold (`NUMBER_BITS_PER_SET` in `build_opts` or "
-        "`src/mem/ruby/Kconfig`): compute units, TCCs, directories, SQCs and scalar caches together",
+        description="controllers of one kind that Ruby's sets hold (`NUMBER_BITS_PER_SET`)",
     )
     linker_flags: Text = Field(
         "LINKFLAGS_EXTRA", description="variable of its SConstruct for more flags of the linker"
     )
     keeps_cache_statistics: bool = Field(
-        description="a reset leaves the statistics of TCP, TCC, SQC, scalar cache and L3 as they are: every "
-        "block counts from the start of the run (`AbstractController::resetStats` calls no parent)"
+        description="a reset leaves the statistics of the GPU caches and the L3 as they are"
     )
     never_counted: ListOf[CounterName] = Field(
-        description="counters (docs/metrics.md) that gem5 prints and never counts: unknown in tables, not 0"
+        description="counters (docs/metrics.md) that gem5 prints and never counts: empty in tables"
     )
     instruction_defects: dict[BuildTarget, ListOf[DefectName]] = Field(
-        description="by gem5 build: instructions that it executes wrongly (docs/gem5-kernels.md), named "
-        "where a kernel computed something wrong"
+        description="by gem5 build: instructions that it executes wrongly "
+        "(docs/explanation/what-gem5-gets-wrong.md)"
     )
 
 
@@ -147,16 +139,14 @@ class Release(Model):
     )
     known_by: Literal["sources", "nearest"] = Field(
         "sources",
-        description="nearest: nobody has read this gem5 as a whole; options and capabilities are those of "
-        "the nearest release that is known, and every row of a table says so",
+        description="nearest: options and capabilities are those of the nearest known release, and every "
+        "row has a flag",
     )
-    nearest: Text | None = Field(
-        None, description="with `known_by: nearest` the release whose facts those are; left out: options_of"
-    )
+    nearest: Text | None = Field(None, description="the release whose facts those are; left out: options_of")
     origins: dict[FactName, Literal["sources", "notes"]] = Field(
         {},
-        description="with `known_by: nearest` what is known all the same, by options, build_targets or key "
-        "of capabilities: `sources` (of single files), `notes` (gem5's release notes and pull requests)",
+        description="with `known_by: nearest`, what is known: from `sources` (single files) or `notes` "
+        "(release notes, pull requests)",
     )
     gem5: Gem5Source
     resources: Source = Field(description="gem5-resources, for DNNMark")
@@ -164,7 +154,7 @@ class Release(Model):
         min_length=1, description="by gem5 build: the GPU architectures that it runs"
     )
     ran: ListOf[BuildTarget] = Field(
-        (), description="builds that ran in apuflow's tests; rows of the others say that none did"
+        (), description="builds that ran in apuflow's tests; rows of the others have a flag"
     )
     image: ReleaseImage
     miopen: Miopen

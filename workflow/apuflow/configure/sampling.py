@@ -27,9 +27,9 @@ class Sampling(Model):
     audit: int = Field(
         1000,
         ge=0,
-        description="operations at most that are drawn at random, in proportion to their predicted cycles",
+        description="operations at most that are picked at random, in proportion to their predicted cycles",
     )
-    seed: int = Field(0, ge=0, description="another number draws other operations for the audit")
+    seed: int = Field(0, ge=0, description="another number picks other operations for the audit")
 
     def with_options(self, **options: float | None) -> Sampling:
         """These values, but those of the command line where they are given.

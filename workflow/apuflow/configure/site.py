@@ -37,15 +37,12 @@ class Gem5Build(Model):
     allow_dirty: bool = Field(False, description="take a checkout with uncommitted changes, and record it")
     scons: ListOf[Text] = Field(
         (),
-        description="more arguments for scons, such as `CCFLAGS_EXTRA=-O1 -g0` or `--linker=gold`; "
-        "part of the identity of results",
+        description="more arguments for scons, such as --linker=gold",
     )
     build: Build | None = Field(
-        None, description="how gem5 is compiled, instead of what the release's file says; see there"
+        None, description="how gem5 is compiled, in place of what the release's file says"
     )
-    patches: ListOf[Text] = Field(
-        (), description="patch files, applied after those of the release; part of the identity of results"
-    )
+    patches: ListOf[Text] = Field((), description="patch files, applied after those of the release")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -94,34 +91,29 @@ class Image(Model):
 
     mode: ImageMode | None = Field(
         None,
-        description="left out: the release's sources in order; build: gem5's Dockerfile, with its repairs; "
-        "pull: from a registry; debian: this project's, for kernels alone; "
-        "sources: built stage by stage from a recipe (needs recipe); local: an image that is already there "
-        "(needs name)",
+        description="left out: the release's sources in order; build: gem5's Dockerfile with its repairs; "
+        "pull: from a registry; debian: this project's, for kernels alone; sources: by a recipe; local: the "
+        "image of `name`",
     )
-    sources: ImageSources | None = Field(
-        None, description="without mode: places that it may come from, instead of the release's"
-    )
+    sources: ImageSources | None = Field(None, description="without mode: places that it may come from")
     name: Text | None = Field(None, description="image name, or path of an Apptainer file")
     digest: Digest | None = Field(
-        None, description="pin; images.lock.yaml keeps it by itself where this is left out"
+        None, description="take this content only; left out: images.lock.yaml keeps it"
     )
     recipe: Text | None = Field(
         None, description="mode sources: directory with a Dockerfile and maybe a recipe.yaml"
     )
     base: Text | None = Field(
         None,
-        description="mode sources: what the recipe's BASE is: a Debian suite (debootstrap makes it), or an "
-        "image's name with : or /; left out: the recipe's own",
+        description="mode sources: the recipe's BASE, a Debian suite or an image's name with : or /",
     )
     arguments: dict[str, Text] = Field(
         default_factory=dict, description="mode sources: more build arguments of the recipe (its ARG)"
     )
     rocblas_kernels: Literal["own", "changed"] = Field(
         "own",
-        description="engine gem5: kernels that the image's rocBLAS runs: own: as built in; changed: those of "
-        "rocm-4.0.0 for gfx803 with changes that let gem5 execute them, for gfx801 as well; part of the "
-        "identity of results",
+        description="engine gem5: own: rocBLAS' kernels as built in; changed: those of rocm-4.0.0 for "
+        "gfx803, changed for gem5",
     )
 
     @model_validator(mode="after")
@@ -166,8 +158,7 @@ class Mirrors(Model):
     tensile: Text | None = Field(None, description="Tensile with its tag rocm-4.0.0; local checkout or URL")
     image_sources: Text | None = Field(
         None,
-        description="image mode sources: what the recipe's SOURCES is, where it fetches sources from: an "
-        "address, or a directory, which it finds as `sources` in its context",
+        description="mode sources: the recipe's SOURCES, an address or a directory",
     )
     debian: Text | None = Field(
         None, description="Debian's archive, for debootstrap and the recipe's DEBIAN_MIRROR"
@@ -179,46 +170,42 @@ class Site(Model):
 
     container: Literal["docker", "podman", "apptainer", "host"] | None = Field(
         None,
-        description="what runs containers; host: none, the tools are on this machine; left out: the first of "
-        "docker, podman and apptainer that answers, else host where gem5 is or can be built",
+        description="docker, podman, apptainer, or host: the tools are on this machine; left out: the first "
+        "that answers",
     )
     socket: Text | None = Field(None, description="address of the Docker or Podman socket")
     image: Image = Image()
     gem5: Gem5Build = Gem5Build()
     gem5_by_release: dict[Name, Gem5Build] = Field(
         default_factory=dict,
-        description="for these releases another gem5 than the one above: {v23.0: {binary: ..., source: ...}}",
+        description="another gem5 for these releases: {v23.0: {binary: ..., source: ...}}",
     )
     dnnmark: Dnnmark = Dnnmark()
     mirrors: Mirrors = Mirrors()
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
     products: Products | None = Field(
         None,
-        description="what runs where rocBLAS is called (engines gem5-kernels, preview): rocblas: its own "
-        "kernels for gfx803, also on gfx801; stand-in: a plain tiled kernel of this project; left out: "
-        "rocblas, but stand-in on gem5-kernels where sources of MIOpen are named and none of rocBLAS or "
-        "Tensile; part of the identity of results",
+        description="rocblas: rocBLAS' own kernels for gfx803 and gfx801; stand-in: a tiled kernel of this "
+        "project; left out: rocblas, but stand-in on gem5-kernels where only MIOpen's sources are named",
     )
     rocblas_source: Text | None = Field(None, description="rocBLAS checkout at rocm-4.0.0")
     tensile_source: Text | None = Field(None, description="Tensile checkout at rocm-4.0.0")
     memory: Size | None = Field(None, description="most memory that one run may use, for example 16GB")
     batch: Annotated[str, StringConstraints(pattern=DURATION)] = Field(
         "30m",
-        description="on a cluster, points of seconds share jobs that take about this long; 0s: a job for "
-        "each point",
+        description="on a cluster, short points share jobs of about this time; 0s: a job for each point",
     )
     shared_start: bool = Field(
         False,
-        description="runs of gem5-kernels on one machine share the start of gem5: each is a fork of one that "
-        "has built it, with the same statistics; needs `container: host`, and memory for twice as many gem5s",
+        description="runs of gem5-kernels on one machine are forks of one gem5; needs `container: host` and "
+        "twice the memory",
     )
     quick_statistics: bool = Field(
         True,
-        description="gem5 keeps its lists of statistics from one block to the next: the same text in half "
-        "the time; false: they are made anew for each block, as upstream does",
+        description="gem5 keeps its lists of statistics between blocks: the same text in half the time",
     )
     compress: Literal["none", "gz", "zst"] = Field(
-        "none", description="compress the statistics of a run once they are proven; every reader takes both"
+        "none", description="compress the statistics of a proven run"
     )
 
     @model_validator(mode="after")

@@ -59,8 +59,7 @@ class Variation(Model):
     axes: AxisMap = Field(default_factory=dict, description="lists of values; every combination is a point")
     layers: ListOf[dict[str, SingleValue]] = Field(
         (),
-        description="layers, one line each: [{n: 1, c: 64}, {n: 8, c: 3}]; or the name of a CSV file beside "
-        "the sweep whose columns are layer keys",
+        description="list of layers, [{n: 1, c: 64}, {n: 8, c: 3}], or a CSV file beside the sweep",
     )
     zip: ListOf[ZipMap] = Field((), description="groups of equally long lists that advance together")
     exclude: ListOf[Condition] = Field(
@@ -160,13 +159,12 @@ class Sweep(Variation):
     machine: Name = Field(DEFAULT_MACHINE, description="a file of configs/machines")
     workloads: ListOf[Text] = Field(
         ("all",),
-        description="names or patterns of configs/workloads, - before one leaves it out; all: every one that "
-        "the engines can run",
+        description="names or patterns of configs/workloads, - before one leaves it out; all: what every "
+        "engine can run",
     )
     suites: ListOf[Text] = Field(
         (),
-        description="names or patterns of configs/suites, - before one leaves it out; then workloads may be "
-        "missing",
+        description="names or patterns of configs/suites, - before one leaves it out",
     )
     limits: Limits = Limits()
     on_failure: Literal["strict", "record"] = Field(
@@ -174,29 +172,27 @@ class Sweep(Variation):
     )
     per_workload: dict[str, Variation] = Field(
         default_factory=dict,
-        description="additions for the workloads and suites that a name or pattern matches",
+        description="additions for workloads and suites by name or pattern",
     )
 
     figures: FigureChoice = FigureChoice()
     sampling: Sampling | None = Field(
-        None, description="simulate some operations of the suites, estimate the others; without it all run"
+        None, description="simulate some operations of the suites and estimate the others"
     )
     workgroups: FewerWorkgroups | None = Field(
         None,
-        description="gem5-kernels launches the first workgroups of large grids and extrapolates the rest; "
-        "without it all are launched",
+        description="gem5-kernels launches the first workgroups of large grids and extrapolates the rest",
     )
 
     inputs: Inputs = Field(
         DEFAULT,
-        description="where inputs lie when the first kernel starts. caches: the simulated CPU writes them, "
-        "its caches hold the last ones; memory: gem5 puts them there, no cache holds them, runs begin sooner",
+        description="where inputs lie when the first kernel starts: in the caches of the simulated CPU, or "
+        "in memory",
     )
 
     products: Products | None = Field(
         None,
-        description="what runs where rocBLAS is called (engines gem5-kernels, preview): rocblas or stand-in; "
-        "left out: as configs/site.yaml has it",
+        description="rocblas or stand-in, where rocBLAS is called; left out: as configs/site.yaml has it",
     )
 
     _layer_files: tuple[str, ...] = PrivateAttr(())

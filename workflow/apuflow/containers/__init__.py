@@ -34,21 +34,21 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Docker's client takes longer to load than all else that a run needs: loaded when it is first used."""
+    """Load Docker's client at first use: it takes longer than everything else that a run needs."""
     if name == "DockerEngine":
         return importlib.import_module("apuflow.containers.docker").DockerEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def container_engine(name: str, socket: str | None = None, answer_seconds: int = 60) -> ContainerEngine:
-    """The engine of a name of :data:`CONTAINER_ENGINES`; connects to nothing yet.
+    """Return an engine by a name of :data:`CONTAINER_ENGINES`, not yet connected.
 
     Args:
-        socket: address of the Docker or Podman daemon, as a URL or path; None: where it usually is.
-        answer_seconds: a daemon that takes longer over an answer has failed.
+        socket: address of the Docker or Podman daemon, as a URL or path; None: the usual place.
+        answer_seconds: a daemon that answers later has failed.
 
     Raises:
-        ConfigError: another name.
+        ConfigError: unknown name.
     """
     if name in ("docker", "podman"):
         from apuflow.containers.docker import DockerEngine

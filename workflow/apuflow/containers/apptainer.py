@@ -17,7 +17,7 @@ _PROGRAMS = ("apptainer", "singularity")
 class ApptainerEngine:
     """Rootless containers where Docker is not allowed; images are ``.sif`` files or ``docker://`` names.
 
-    The container's processes are ours, so limits, stop rules and leftovers are those of the host engine.
+    Its processes are children of this one, so limits, stop rules and leftovers are the host engine's.
     """
 
     name = "apptainer"
@@ -27,7 +27,7 @@ class ApptainerEngine:
 
     @property
     def program(self) -> str:
-        """Path of the command line tool. EngineError when there is none."""
+        """Path of the command line tool. Raises EngineError if there is none."""
         program = self._program or next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
         if program is None:
             raise EngineError(
@@ -38,7 +38,7 @@ class ApptainerEngine:
         return program
 
     def check(self) -> None:
-        """The tool answers."""
+        """Check that the tool answers."""
         result = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise EngineError(
@@ -48,7 +48,7 @@ class ApptainerEngine:
             )
 
     def command(self, job: Job) -> tuple[str, ...]:
-        """The whole command line of a job."""
+        """Command line of a job."""
         if job.image is None:
             raise EngineError(
                 "the apptainer engine needs an image",
@@ -67,7 +67,7 @@ class ApptainerEngine:
                     remedy="move the project to a directory without them",
                 )
             words += ["--bind", f"{path}:{path}:{'rw' if mount.writable else 'ro'}"]
-        # Apptainer has a shell unfold the values of its own --env, and guards HOME: `env` sets them inside.
+        # Apptainer's --env expands values by a shell and refuses HOME: `env` sets them inside.
         values = {**job.labels.as_environment(), **job.environment()}
         inside = ["/usr/bin/env", *(f"{name}={value}" for name, value in values.items())]
         words += ["--pwd", str(job.cwd), job.image, *inside, *job.command]

@@ -28,9 +28,9 @@ from apuflow.core.proc import kernel_oom_kills, killed_for_memory
 
 _AWAY_SECONDS = 300.0
 _RESTART_SECONDS = 60.0
-"""An engine that starts again ends what it finds running within this time, unless it keeps it alive."""
+"""A restarted engine ends running containers within this time, unless it keeps them alive."""
 _ENDED_BY_ENGINE = (137, 143, 255)
-"""SIGKILL, SIGTERM, and what Docker says of a container that ended while it was away itself."""
+"""SIGKILL, SIGTERM, and Docker's code for a container that ended while the daemon was down."""
 _MOST_OF_A_LIMIT = 1 << 13
 _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerException)
 
@@ -39,10 +39,9 @@ class DockerEngine:
     """Runs jobs as containers without privileges, as the caller, seeing only their mounts."""
 
     away_seconds = _AWAY_SECONDS
-    """How long the engine may not answer before its job counts as lost.
+    """Time without an answer after which a job counts as lost.
 
-    A restart takes seconds. An upgrade that keeps containers alive takes minutes, and so does a host that has
-    no free memory. A run may be worth days.
+    An upgrade that keeps containers alive takes minutes; a run may take days.
     """
 
     def __init__(self, name: str = "docker", socket: str | None = None, answer_seconds: int = 60) -> None:
@@ -54,20 +53,20 @@ class DockerEngine:
 
     @property
     def client(self) -> docker.DockerClient:
-        """The connection, made at first use. EngineError when there is no engine."""
+        """The connection, made at first use. Raises EngineError if there is no engine."""
         if self._client is None:
             self._client = connect(self.name, self.address, timeout=self._answer_seconds)
         return self._client
 
     @property
     def daemon(self) -> Daemon:
-        """The daemon at the other end, contacted once."""
+        """The daemon, contacted once."""
         if self._daemon is None:
             self._daemon = describe(self.client)
         return self._daemon
 
     def check(self) -> None:
-        """The daemon answers us."""
+        """Check that the daemon answers."""
         _ = self.daemon
 
     def run(self, job: Job) -> Exit:
@@ -143,7 +142,7 @@ class DockerEngine:
         )
 
     def _limits_of_ours(self) -> list[Any]:
-        """No core dumps; and for Podman, which asks for a million open files, no more than we have."""
+        """No core dumps; for Podman, which requests a million open files, this process's limit."""
         limits = [docker.types.Ulimit(name="core", soft=0, hard=0)]
         if self.daemon.podman:
             for name, number in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
@@ -193,14 +192,14 @@ class DockerEngine:
         raise AssertionError("the loop above has no end")
 
     def _stop_if_due(self, identifier: str, job: Job, watch: StopWatch) -> None:
-        with contextlib.suppress(docker.errors.APIError):  # it may end at this very moment
-            if watch.should_ask():
+        with contextlib.suppress(docker.errors.APIError):  # it may end meanwhile
+            if watch.should_stop():
                 self.client.api.kill(identifier, job.limits.stop_signal.name)
             if watch.should_kill():
                 self.client.api.kill(identifier, "SIGKILL")
 
     def _memory(self, identifier: str) -> int | None:
-        """Memory in use as ``docker stats`` shows it: without the page cache that can be dropped."""
+        """Memory in use as ``docker stats`` shows it, without droppable page cache."""
         with contextlib.suppress(docker.errors.APIError, ValueError):
             statistics = (
                 self.client.api.stats(identifier, stream=False, one_shot=True).get("memory_stats") or {}
@@ -223,7 +222,7 @@ def _refuse_for_podman(path: Path) -> None:
 
 
 def _with_kernel_kills(exit_: Exit, container: str, kills_before: int) -> Exit:
-    """Podman's API does not always tell an out-of-memory kill; the kernel of this machine does."""
+    """Podman's API does not report all out-of-memory kills; this machine's kernel does."""
     if exit_.code != 137 or exit_.stopped is not None or exit_.oom_killed:
         return exit_
     return replace(exit_, oom_killed=killed_for_memory(container, kills_before))

@@ -1,4 +1,4 @@
-"""Find and reach a Docker or Podman daemon; say plainly why not."""
+"""Find and reach a Docker or Podman daemon, or explain why not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from apuflow.core.errors import EngineError
 
 @dataclass(frozen=True)
 class Daemon:
-    """What matters of a daemon: whose it is, and how uids map."""
+    """Facts of a daemon: its owner and its map of uids."""
 
     podman: bool
     rootless: bool
@@ -29,8 +29,8 @@ def connect(engine: str, socket: str | None = None, timeout: int = 60) -> docker
     """A client of the first daemon that answers.
 
     Raises:
-        EngineError: none answers; the message tells a missing socket, a refused permission and a stopped
-            daemon apart and says what to do about each.
+        EngineError: none answers; the message distinguishes a missing socket, a refused permission and a
+        stopped daemon, with the fix.
     """
     problems: list[tuple[str, str]] = []
     for url in candidate_urls(engine, socket):
@@ -74,7 +74,7 @@ def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
 
 
 def describe(client: docker.DockerClient) -> Daemon:
-    """What the daemon says about itself."""
+    """Ask the daemon for its facts."""
     with engine_errors("ask the container engine about itself"):
         info, version = client.info(), client.version()
     components = [str(part.get("Name", "")) for part in version.get("Components") or []]
@@ -101,7 +101,7 @@ def has_image(client: docker.DockerClient, reference: str) -> bool:
 
 @contextlib.contextmanager
 def engine_errors(doing: str) -> Iterator[None]:
-    """Turn the SDK's exceptions into an :class:`EngineError` that says what was being done."""
+    """Turn the SDK's exceptions into an :class:`EngineError` that names the action."""
     try:
         yield
     except docker.errors.ImageNotFound as error:

@@ -1,4 +1,4 @@
-"""Which container engine a site without the key ``container`` gets: the first that answers, else the host."""
+"""The container engine of a site without key ``container``: the first that answers, else the host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from apuflow.core.errors import EngineError
 ORDER: Final = ("docker", "podman", "apptainer")
 """Engines in the order in which they are tried."""
 DECIDED: Final = "APUFLOW_CONTAINER"
-"""Environment variable with the engine that was found, for the processes that this one starts."""
+"""Environment variable that passes the found engine to child processes."""
 
 _SECONDS = 5
 """A daemon that does not answer within this time counts as dead."""
@@ -24,11 +24,11 @@ _SECONDS = 5
 
 @dataclass(frozen=True)
 class Found:
-    """What runs containers where the site does not name it.
+    """The container engine that was found.
 
     Attributes:
-        name: ``docker``, ``podman``, ``apptainer`` or ``host``; ``docker`` where nothing was found.
-        passed: by engine, why it was passed over.
+        name: ``docker``, ``podman``, ``apptainer`` or ``host``; ``docker`` if nothing was found.
+        passed: by engine, why it was rejected.
         usable: something was found.
     """
 
@@ -37,7 +37,7 @@ class Found:
     usable: bool = True
 
     def __str__(self) -> str:
-        """For people: what was taken and why."""
+        """The choice and its reason."""
         taken = (
             "none, the tools of this machine are used"
             if self.name == "host"
@@ -46,7 +46,7 @@ class Found:
         return taken + "".join(f"; not {engine}: {reason}" for engine, reason in self.passed.items())
 
     def check(self) -> None:
-        """Raise EngineError, with each engine's reason and the fix, where nothing was found."""
+        """Raise EngineError with each engine's reason and the fix if nothing was found."""
         if self.usable:
             return
         listed = "".join(f"\n  {engine}: {reason}" for engine, reason in self.passed.items())
@@ -60,13 +60,13 @@ class Found:
 
 @cache
 def find_engine(socket: str | None, own_gem5: bool) -> Found:
-    """The first of ``ORDER`` that answers, else the host where gem5 is or can be built.
+    """The first of ``ORDER`` that answers, else the host if gem5 exists or can be built.
 
-    Each is tried once per command: processes that this one starts read the result from their environment.
+    Each is tried once per command: child processes read the result from their environment.
 
     Args:
-        socket: address of the Docker or Podman daemon; None: where they usually are.
-        own_gem5: the site names a gem5 of its own.
+        socket: address of the Docker or Podman daemon; None: the usual places.
+        own_gem5: whether the site names its own gem5.
     """
     found = _inherited() or _find(socket, own_gem5)
     os.environ[DECIDED] = json.dumps(asdict(found))
@@ -97,7 +97,7 @@ def _find(socket: str | None, own_gem5: bool) -> Found:
 
 
 def _try(name: str, socket: str | None) -> None:
-    """EngineError where an engine does not answer."""
+    """Raise EngineError if an engine does not answer."""
     if name == "apptainer":
         ApptainerEngine().check()
         return

@@ -1,7 +1,4 @@
-"""No container: the tools are on this machine.
-
-Run one process group on this machine: its limits, its log, how it is stopped, what a dead owner left.
-"""
+"""No container: run jobs as process groups of this machine, with limits, log, stop rules and leftovers."""
 
 from __future__ import annotations
 
@@ -27,18 +24,17 @@ _PASSED_ON = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "ROCM_PATH", "S
 
 
 class HostEngine:
-    """Runs jobs as process groups of this machine. Mounts and ``network`` mean nothing here."""
+    """Runs jobs as process groups of this machine. Mounts and ``network`` have no effect."""
 
     name = "host"
 
     def check(self) -> None:
-        """The host can always start a process; what it lacks shows in the tools' own checks."""
+        """Do nothing: the host can always start a process."""
 
     def run(self, job: Job) -> Exit:
-        """Run a job as a session of its own.
+        """Run a job in its own session.
 
-        The environment is the job's plus PATH and a few more of ours, so that a run does not depend on what
-        else the caller has exported.
+        Its environment is the job's plus PATH and a few of ours, independent of other exported variables.
         """
         job.home.mkdir(parents=True, exist_ok=True)
         passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
@@ -53,7 +49,7 @@ class HostEngine:
 
 
 def _forked(job: Job, shared: SharedStart, env: Mapping[str, str]) -> Exit | None:
-    """Run a job as a fork of one that begins like it; None when that one ended before there was a fork."""
+    """Run a job as a fork of a shared start; None if that process ended before the fork."""
     with taken(shared) as place:
         fork: Fork | None = None
 
@@ -72,7 +68,7 @@ def _forked(job: Job, shared: SharedStart, env: Mapping[str, str]) -> Exit | Non
 
 
 def remove_leftover_processes(project: Path) -> list[str]:
-    """Kill the processes of dead owners of this project directory; return a line for each."""
+    """Kill processes of this project directory's dead owners; return a line for each."""
     removed = []
     for pid, command in list(leftover_sessions(project)):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -91,19 +87,19 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 _MEMORY_LOOK_SECONDS = 0.2
 _jobs: list[Job] = []
-"""What this process runs now, in all its threads."""
+"""Running jobs of this process, in all threads."""
 
 _STRAY_ROUNDS = 200
-"""Looks, 10 ms apart, until what was killed is gone."""
+"""Checks, 10 ms apart, until killed processes are gone."""
 
 
 def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd: Path) -> Exit:
-    """Start ``command`` as a session of its own, follow it to its end, return how it ended.
+    """Start ``command`` in its own session, follow it to its end, return how it ended.
 
-    The memory limit counts resident memory of the process tree (a limit on address space would count what
-    gem5 only reserves). The first process dies with us even when we are killed by SIGKILL; what it started
-    in turn is found by :func:`leftover_sessions`. What it started in a session of its own falls to us when
-    its parent ends (until the job has ended we are its subreaper), and is killed with it.
+    The memory limit counts resident memory of the process tree; a limit on address space would include what
+    gem5 only reserves. If this process is killed, the kernel kills the first process, and
+    :func:`leftover_sessions` finds its children. This process is a subreaper until the job ends, so it can
+    also kill children in other sessions.
 
     Raises:
         EngineError: the command cannot be started.
@@ -132,7 +128,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str], *, cwd
 
 
 def _run(job: Job, start: Callable[[BinaryIO], subprocess.Popen[bytes] | Fork]) -> Exit:
-    """Start a job's process with its log, follow it to its end, and end what it leaves."""
+    """Start a job's process with its log, follow it to its end, and kill what it leaves."""
     job.log.parent.mkdir(parents=True, exist_ok=True)
     kills_before = proc.kernel_oom_kills()
     children_before = set(proc.children(os.getpid()))
@@ -164,12 +160,12 @@ def _run(job: Job, start: Callable[[BinaryIO], subprocess.Popen[bytes] | Fork]) 
 
 _reaping = threading.Lock()
 _reapers: list[int] = []
-"""Of each job that runs now: whether this process was a subreaper before."""
+"""By running job: whether this process was a subreaper before."""
 
 
 @contextlib.contextmanager
 def _subreaper() -> Iterator[None]:
-    """What loses its parent falls to this process while a job runs, and only then."""
+    """Make this process the subreaper of orphans while a job runs."""
     before = ctypes.c_int()
     with _reaping:
         _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before))
@@ -194,15 +190,15 @@ def _counted(job: Job) -> Iterator[None]:
 
 
 def _end_strays(job: Job, known: set[int], children_before: set[int]) -> None:
-    """Kill what a job left outside of its session.
+    """Kill processes that a job left outside of its session.
 
-    It was among the job's descendants, or carries its labels, or has fallen to us with a session of its own
-    while no other job was ours.
+    They were its descendants, carry its labels, or became our children in their own session while no other
+    job ran.
     """
     marks = [f"{name}={value}\0".encode() for name, value in job.labels.as_environment().items()]
     for _ in range(_STRAY_ROUNDS):
         fallen = _fallen(children_before)
-        if len(_jobs) > 1:  # looked at last: whoever has started a child in another thread is counted before
+        if len(_jobs) > 1:  # read last: children that other threads start are counted before
             fallen = set()
         ours = proc.process_tree(os.getpid())[1:]
         strays = [pid for pid in ours if pid in known or pid in fallen or _carries(pid, marks)]
@@ -217,7 +213,7 @@ def _end_strays(job: Job, known: set[int], children_before: set[int]) -> None:
 
 
 def _fallen(children_before: set[int]) -> set[int]:
-    """Children that are new and in another session than ours, and what they have started."""
+    """New children in other sessions, and their descendants."""
     found: set[int] = set()
     for child in set(proc.children(os.getpid())) - children_before:
         with contextlib.suppress(ProcessLookupError):
@@ -252,7 +248,7 @@ def _follow(process: subprocess.Popen[bytes] | Fork, job: Job, watch: StopWatch)
             if job.on_sample is not None and watch.seconds >= next_sample:
                 next_sample = watch.seconds + job.sample_seconds
                 job.on_sample(Sample(watch.seconds, memory))
-        if watch.should_ask():
+        if watch.should_stop():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, job.limits.stop_signal)
         if watch.should_kill():
@@ -262,7 +258,7 @@ def _follow(process: subprocess.Popen[bytes] | Fork, job: Job, watch: StopWatch)
 
 
 def end_session(session: int, seconds: float = 5.0) -> None:
-    """Kill every process of a session and see them gone."""
+    """Kill all processes of a session and wait until they are gone."""
     deadline = time.monotonic() + seconds
     while members := proc.session_members(session):
         for pid in members:
@@ -279,7 +275,7 @@ def leftover_sessions(project: Path) -> Iterator[tuple[int, str]]:
     for pid in proc.pids():
         if pid == os.getpid():
             continue
-        try:  # the command first: a process that ends in between has no environment, and is not named ""
+        try:  # the command first: a process that ends in between has no environment
             command = b" ".join(proc.command_line(pid)).decode(errors="replace")
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:

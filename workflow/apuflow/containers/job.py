@@ -1,6 +1,6 @@
-"""What every container engine takes and gives: a job, its exit, and nothing engine-specific.
+"""What all container engines share: a job, its exit, and when a running job must stop.
 
-When a running job has to stop: our own signals, its wall limit, or the death of the workflow.
+Jobs stop on signals to this process, at their wall limit, or at the death of the workflow.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Mount:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a job may take and how it is told to stop.
+    """Limits of a job and how it is stopped.
 
     Attributes:
-        memory_bytes: the job is killed above this and its exit says ``oom_killed``; None: no limit.
+        memory_bytes: the job is killed above this (``Exit.oom_killed``); None: no limit.
         cpus: CPU share in cores; None: no limit. Only Docker and Podman enforce it.
-        wall_seconds: after this the job is told to stop, then killed; None: no limit.
-        stop_signal: the signal that tells it (gem5 ends cleanly and writes its statistics on SIGINT).
-        grace_seconds: from asking to killing.
+        wall_seconds: after this the job is stopped, then killed; None: no limit.
+        stop_signal: the signal to stop (on SIGINT gem5 ends cleanly and writes its statistics).
+        grace_seconds: from ``stop_signal`` to SIGKILL.
     """
 
     memory_bytes: int | None = None
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Sample:
-    """What can be seen of a running job."""
+    """Measurements of a running job."""
 
     seconds: float
     memory_bytes: int | None
@@ -60,16 +60,16 @@ class Job:
 
     Attributes:
         command: argument vector; never passed through a shell.
-        image: what the engine runs: an image name, digest or ``.sif`` path; None for the host engine.
-        cwd: working directory, the same inside and outside; must lie in a mount.
-        home: HOME inside; made when missing.
+        image: image name, digest or ``.sif`` path; None for the host engine.
+        cwd: working directory, equal inside and outside; must lie in a mount.
+        home: HOME inside; created if missing.
         env: added to the image's environment (the host engine starts from a small fixed one).
-        log: standard output and error of the job are appended here while it runs.
-        labels: whose job it is; what a later start uses to find leftovers.
-        network: False: no network at all.
+        log: file to which standard output and error are appended.
+        labels: owner of the job, by which a later start finds leftovers.
+        network: False: no network.
         on_sample: called about every ``sample_seconds`` while the job runs.
-        shared: what it has in common with other jobs, of which one process can do it for all; engines that
-            cannot do that run ``command``.
+        shared: a start shared with other jobs, which one process does for all; engines without support run
+        ``command``.
     """
 
     command: tuple[str, ...]
@@ -87,7 +87,7 @@ class Job:
     shared: SharedStart | None = None
 
     def environment(self) -> dict[str, str]:
-        """The variables set inside: the job's own, HOME, and a user name for uids without a passwd entry."""
+        """Variables set inside: the job's, HOME, and a user name for uids without a passwd entry."""
         return {
             "USER": "apuflow",
             "LOGNAME": "apuflow",
@@ -102,14 +102,13 @@ class Exit:
     """How a job ended.
 
     Attributes:
-        code: exit status as a shell shows it: 0..255, 128 + n when signal n ended it.
-        signal: the signal that ended the process, where known.
-        oom_killed: the memory limit, or the host's lack of memory, ended it.
+        code: exit status as in a shell: 0..255, 128 + n if signal n ended it.
+        signal: the signal that ended the process, if known.
+        oom_killed: the memory limit, or lack of memory on the host, ended it.
         peak_memory_bytes: highest memory seen, or None.
         seconds: wall time from start to end.
-        stopped: why *we* told it to stop: "wall", "interrupt" (SIGINT or SIGTERM reached us),
-            "abandoned" (the workflow that owns us is gone), "engine" (the engine went away); None: it ended
-            by itself.
+        stopped: why apuflow stopped it: "wall", "interrupt" (SIGINT or SIGTERM), "abandoned" (the workflow is
+        gone), "engine" (the engine is gone); None: it ended by itself.
     """
 
     code: int
@@ -126,17 +125,17 @@ class ContainerEngine(Protocol):
     name: str
 
     def check(self) -> None:
-        """Raise EngineError, with the fix, when jobs cannot run here now."""
+        """Raise EngineError, with the fix, if jobs cannot run here."""
 
     def run(self, job: Job) -> Exit:
-        """Run a job to its end, whatever that is. EngineError only when it could not be started."""
+        """Run a job to its end. Raises EngineError only if it cannot start."""
 
     def remove_leftovers(self, project: Path) -> list[str]:
-        """End jobs of this project directory whose owner process is dead; return what was removed."""
+        """End jobs of this project directory's dead owners; return a line for each."""
 
 
 def caller() -> tuple[int, int]:
-    """User and group (uid, gid) that files of a job shall have."""
+    """User and group (uid, gid) of a job's files."""
     return os.getuid(), os.getgid()
 
 
@@ -146,10 +145,9 @@ def shell_code(returncode: int) -> tuple[int, int | None]:
 
 
 class StopWatch:
-    """Collects the reasons to stop one job. Use as a context manager around its run.
+    """Context manager around a job's run that collects reasons to stop it.
 
-    SIGINT and SIGTERM are taken over while it is active (in the main thread only), so that the caller can end
-    the job before it ends itself; the old handlers come back afterwards.
+    In the main thread it handles SIGINT and SIGTERM meanwhile, so that the job ends before the caller.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -184,8 +182,8 @@ class StopWatch:
         """Wall time since the start."""
         return time.monotonic() - self.started
 
-    def should_ask(self) -> bool:
-        """True once: the job has to be told to stop now (the reason is in ``reason``)."""
+    def should_stop(self) -> bool:
+        """True once, when the job must be stopped (for ``reason``)."""
         if self.reason is None:
             if self.limits.wall_seconds is not None and self.seconds >= self.limits.wall_seconds:
                 self.reason = "wall"
@@ -197,7 +195,7 @@ class StopWatch:
         return True
 
     def should_kill(self) -> bool:
-        """The job was told to stop and its grace is over (a second signal to us ends the grace)."""
+        """Whether the grace after the stop is over; a second signal to this process ends it."""
         if self._stop_time is None:
             return False
         return self._impatient or time.monotonic() - self._stop_time >= self.limits.grace_seconds
@@ -211,7 +209,7 @@ class StopWatch:
 
 
 def intervals(first: float = 0.01, last: float = 0.25, growth: float = 1.3) -> list[float]:
-    """Waiting times between looks at a job: short jobs are noticed at once, long ones cost nothing."""
+    """Waiting times between checks of a job, which grow with its length."""
     steps = [first]
     while steps[-1] < last:
         steps.append(min(last, steps[-1] * growth))

@@ -1,7 +1,7 @@
 """Ask a registry about an image without pulling it.
 
-Docker's engine tells an image's digest (``inspect_distribution``) but not its size, and Apptainer tells
-neither. Source: the OCI distribution specification, and Docker's token authentication.
+Docker's engine gives an image's digest (``inspect_distribution``) but not its size, Apptainer neither.
+Source: the OCI distribution specification, and Docker's token authentication.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _ACCEPT: Final = ", ".join(
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a registry says of an image.
+    """A registry's facts of an image.
 
     Attributes:
-        digest: ``sha256:...`` of what the name stands for.
-        layer_bytes: bytes of its layers for x86-64, compressed: what a pull transfers at most.
+        digest: ``sha256:...`` of the name.
+        layer_bytes: compressed bytes of its layers for x86-64: the most that a pull transfers.
     """
 
     digest: str
@@ -49,7 +49,7 @@ def manifest(name: str, digest: str | None = None) -> Manifest:
     """The manifest of an image.
 
     Args:
-        name: ``registry/repository:tag``; without a registry it is Docker Hub's.
+        name: ``registry/repository:tag``; without a registry, Docker Hub.
         digest: of the image, instead of the tag.
 
     Raises:
@@ -59,7 +59,8 @@ def manifest(name: str, digest: str | None = None) -> Manifest:
     session = requests.Session()
     try:
         answer = _get(session, registry, repository, digest or tag)
-        found = answer.headers.get("Docker-Content-Digest") or _sha256(answer.content)
+        found = answer.headers.get("Docker-Content-Digest")
+        found = found or f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
         document = answer.json()
         if "manifests" in document:
             chosen = next(each for each in document["manifests"] if _is_ours(each.get("platform", {})))
@@ -84,11 +85,11 @@ def _parts(name: str) -> tuple[str, str, str]:
 def _get(session: requests.Session, registry: str, repository: str, reference: str) -> requests.Response:
     path = f"{registry}/v2/{repository}/manifests/{reference}"
     try:
-        answer = _ask(session, f"https://{path}", registry)
+        answer = _fetch(session, f"https://{path}", registry)
     except requests.exceptions.ConnectionError:
         if not _LOOPBACK.fullmatch(registry):
             raise
-        answer = _ask(session, f"http://{path}", registry)
+        answer = _fetch(session, f"http://{path}", registry)
     if answer.status_code in (401, 403):
         raise EngineError(f"{registry}: unauthorized")
     if answer.status_code == 404:
@@ -97,8 +98,8 @@ def _get(session: requests.Session, registry: str, repository: str, reference: s
     return answer
 
 
-def _ask(session: requests.Session, url: str, registry: str) -> requests.Response:
-    """A document, after the registry's token where it wants one."""
+def _fetch(session: requests.Session, url: str, registry: str) -> requests.Response:
+    """Fetch a document, with a token if the registry requires one."""
     answer = session.get(url, headers={"Accept": _ACCEPT}, timeout=_SECONDS)
     if answer.status_code != 401:
         return answer
@@ -130,10 +131,6 @@ def _is_ours(platform: Mapping[str, Any]) -> bool:
     return platform.get("os") == "linux" and platform.get("architecture") == "amd64"
 
 
-def _sha256(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
 def _reason(error: Exception) -> str:
-    """The last words of an exception of requests, which ends with what went wrong."""
+    """The end of an exception of requests, which names the cause."""
     return str(error).rpartition(": ")[2].strip("()'\"> ")[:200] or type(error).__name__

@@ -1,7 +1,7 @@
-"""Jobs that begin alike: one process does what they have in common, and each job is a fork of it.
+"""Shared starts: one process does the common start of similar jobs, and each job is a fork of it.
 
-The process that is forked is kept for the next job of its kind, in a directory of its own below the
-project, for as long as somebody asks for it (``apuflow/run/fork_server.py`` is its end of the line).
+That process is kept for later jobs of its kind, in its own directory below the project, until it has been
+idle for a while. ``apuflow/run/fork_server.py`` is its side of the connection.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from apuflow.core.errors import EngineError
 from apuflow.core.owner import Labels, Owner, outermost_workflow
 
 IDLE_SECONDS = 60
-"""A started process that nobody has asked for so long ends itself."""
+"""A started process without requests for this time ends itself."""
 
 _LOCK, _SOCKET, _LOG = ".lock", "socket", "log"
 _LOOK_SECONDS = 0.05
 _ANSWER_SECONDS = 60.0
-"""A process that has not forked by then is stuck."""
+"""A process that has not forked by this time is stuck."""
 _started: list[subprocess.Popen[bytes]] = []
-"""Those that this process has started: a Popen that is forgotten complains."""
+"""Processes that this one has started; a deleted Popen warns."""
 
 
 @dataclass(frozen=True)
 class SharedStart:
-    """What a job has in common with others.
+    """The common start of jobs.
 
     Attributes:
-        place: directory below which started processes live; one for each kind.
-        command: starts the process in the directory that it is given.
-        files: to write there before, by name.
-        own: names in the job's working directory that a fork finds in the started process's.
-        begun: files of the started process's output directory that each fork's begins with.
-        outdir: name of the output directory, in either.
+        place: directory of the started processes of this kind.
+        command: starts the process in a given directory.
+        files: files to write there before, by name.
+        own: names in the job's working directory that are linked into the started process's.
+        begun: files of the started process's output directory that each fork continues.
+        outdir: name of the output directory in both.
     """
 
     place: Path
@@ -54,13 +54,13 @@ class SharedStart:
 
 
 class Fork:
-    """A job as a fork, with what is read of a ``subprocess.Popen``.
+    """A job as a fork, with the interface of ``subprocess.Popen``.
 
-    Until it has been forked, ``pid`` is that of the process that is still being started.
+    Before the fork, ``pid`` is that of the starting process.
 
     Attributes:
-        forked: whether it ever was.
-        kept: processes that shall outlive the job.
+        forked: whether the fork happened.
+        kept: processes that outlive the job.
     """
 
     def __init__(
@@ -73,21 +73,21 @@ class Fork:
         self._connection: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         if (connection := _connect(place)) is not None:
-            self._ask(connection)
+            self._request(connection)
         if not self.forked:
             self._process = _begin(start, place, env, project)
             self.pid = self._process.pid
         self.kept = {self._process.pid} if self._process is not None else set()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Exit status, negative for a signal. ``subprocess.TimeoutExpired`` when it is still running."""
+        """Exit status, negative for a signal. Raises ``subprocess.TimeoutExpired`` if it still runs."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._connection is None:
             if self._process is not None and self._process.poll() is not None:
                 self.returncode = self._process.returncode
                 return self.returncode
             if (connection := _connect(self._place)) is not None:
-                self._ask(connection)
+                self._request(connection)
             elif deadline is not None and time.monotonic() >= deadline:
                 raise subprocess.TimeoutExpired(["fork"], timeout or 0.0)
             else:
@@ -98,12 +98,12 @@ class Fork:
         return self.returncode
 
     def close(self) -> None:
-        """Hang up: a fork that is still running ends."""
+        """Close the connection, which ends a running fork."""
         if self._connection is not None:
             self._connection.close()
 
-    def _ask(self, connection: socket.socket) -> None:
-        """Have it fork. Where it has just ended itself, nothing comes of it."""
+    def _request(self, connection: socket.socket) -> None:
+        """Request a fork; without effect if the process has just ended."""
         outdir = self._job_dir / self._start.outdir
         outdir.mkdir(exist_ok=True)
         for name in self._start.begun:
@@ -125,7 +125,7 @@ class Fork:
             connection.close()
 
     def _answer(self, key: str, timeout: float | None) -> int:
-        """The number that comes next; -9 when the line is dead, as it is when the fork was killed with it."""
+        """The next number; -9 if the connection is closed, as when the fork was killed."""
         assert self._connection is not None
         self._connection.settimeout(timeout)
         while b"\n" not in self._buffer:
@@ -144,7 +144,7 @@ class Fork:
 
 @contextlib.contextmanager
 def taken(start: SharedStart) -> Iterator[Path]:
-    """A directory of a started process, or for one, that no other job uses meanwhile."""
+    """A directory for a started process, locked against other jobs."""
     number = 0
     while True:
         place = start.place / str(number)
@@ -155,7 +155,7 @@ def taken(start: SharedStart) -> Iterator[Path]:
             continue
         if lock is None:
             number += 1
-        elif os.fstat(lock).st_nlink == 0:  # its process has just ended, and removed the directory
+        elif os.fstat(lock).st_nlink == 0:  # its process has just ended and removed the directory
             os.close(lock)
         else:
             break
@@ -168,7 +168,7 @@ def taken(start: SharedStart) -> Iterator[Path]:
 
 
 def _lock(file: Path) -> int | None:
-    """The file, open and locked; None when another process has it."""
+    """The open and locked file; None if another process has it."""
     handle = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -186,7 +186,7 @@ def _lock(file: Path) -> int | None:
 
 
 def _end_idle(root: Path) -> None:
-    """End those that have been idle longest, until no more are idle than are in use."""
+    """End the longest idle ones until no more are idle than in use."""
     places = [lock.parent for lock in root.glob(f"*/*/{_LOCK}")]
     with contextlib.ExitStack() as stack:
         idle = []
@@ -236,7 +236,7 @@ def _begin(start: SharedStart, place: Path, env: Mapping[str, str], project: Pat
 
 
 def _connect(place: Path) -> socket.socket | None:
-    """A line to the process of a directory; None where none listens."""
+    """A connection to the process of a directory; None if none listens."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     directory = os.open(place, os.O_PATH)
     try:
@@ -251,7 +251,7 @@ def _connect(place: Path) -> socket.socket | None:
 
 
 def cannot_start(program: str, error: OSError) -> EngineError:
-    """What to say of a program that the system does not start."""
+    """The error of a program that does not start."""
     return EngineError(
         f"cannot start {program}: {error.strerror or error}",
         value=program,

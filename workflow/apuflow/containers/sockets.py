@@ -9,7 +9,7 @@ from apuflow.core.host import home
 
 
 def candidate_urls(engine: str, socket: str | None = None) -> list[str]:
-    """Where a daemon of this kind may listen; an explicit address is the only one tried."""
+    """Possible addresses of a daemon of this kind; only ``socket`` if given."""
     if socket is not None:
         return [socket if "://" in socket else f"unix://{socket}"]
     runtime = os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
@@ -27,7 +27,7 @@ def candidate_urls(engine: str, socket: str | None = None) -> list[str]:
 
 
 def socket_problem(url: str) -> str | None:
-    """Why nothing can be sent to an address: ``absent`` or ``permission``; None: it can be tried."""
+    """Why an address cannot be used: ``absent`` or ``permission``; None: it can be tried."""
     if not url.startswith("unix://"):
         return None
     path = Path(url.removeprefix("unix://"))

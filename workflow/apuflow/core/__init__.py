@@ -1,1 +1,1 @@
-"""What both packages stand on: errors, files, the record of a run. It imports nothing else of either."""
+"""What both packages use: errors, files, the run record. It imports nothing else of either."""

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, paused while many objects are made that all stay."""
+"""Pause Python's cyclic garbage collector while many lasting objects are made."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pause it: a third of the time of previewing 10,000 points, a seventh of making them.
+    """Pause the collector, which saves a third of the time of previewing 10,000 points.
 
-    What was made meanwhile counts as old: the next collection, which comes at once, does not look at it.
+    Objects made meanwhile count as old, so that the next collection skips them.
     """
     active = gc.isenabled()
     gc.disable()
@@ -19,7 +19,7 @@ def paused() -> Iterator[None]:
         yield
     finally:
         if active:
-            if not gc.get_freeze_count():  # what a caller has frozen stays frozen
+            if not gc.get_freeze_count():  # objects frozen by a caller stay frozen
                 gc.freeze()
                 gc.unfreeze()  # into the oldest generation
             gc.enable()

@@ -1,4 +1,4 @@
-"""The engines by name, and what everyone may know of them. What they do stands in ``apuflow.engines``."""
+"""The engines by name, and facts of them for all packages. ``apuflow.engines`` implements them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Final, Literal, TypeAlias
 EngineName: TypeAlias = Literal["gem5", "gem5-kernels", "preview"]
 
 PREVIEW_VERSION: Final = "35"
-"""Of the timing model: raised whenever its numbers change. Part of a preview point's identity and path."""
+"""Version of the timing model, raised when its numbers change. Part of a point's identity and path."""
 
 PREVIEW_RELEASE: Final = "v23.0"
-"""The gem5 release that the timing model was made after and measured on."""
+"""The gem5 release that the timing model reproduces and was measured on."""
 
 KERNELS_VERSION: Final = "2"
-"""Of gem5-kernels: raised when guest or stand-in kernel changes results. Part of a point's identity."""
+"""Version of gem5-kernels, raised when guest or stand-in change results; part of a point's identity."""
 
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """An engine, as figures, reports and paths need to know it.
+    """Facts of an engine for figures, reports and paths.
 
     Attributes:
-        title: how figures and reports name it.
-        explanation: what a reader of its numbers must know, in a sentence or two.
-        version: of an engine that is part of this project; None for one that is not.
-        simulates: each point is a run of gem5 with a directory of its own; else all points of a workload are
-            one batch.
-        own_kernels_only: its statistics hold nothing but the kernels of the layer.
-        tells_kernels: its results can be shown kernel by kernel.
+        title: its name in figures and reports.
+        explanation: what a reader of its numbers must know, in one or two sentences.
+        version: version of an engine of this project; None for others.
+        simulates: each point is a run of gem5 with its own directory; else all points of a workload are one
+        batch.
+        own_kernels_only: its statistics cover only the layer's kernels.
+        tells_kernels: it has results for each kernel.
         own_products: its matrix products are this project's own kernels; else rocBLAS'.
     """
 
@@ -83,12 +83,12 @@ _BY_NAME: Final[Mapping[str, EngineFacts]] = {str(name): facts for name, facts i
 
 
 def engine_facts(name: str) -> EngineFacts:
-    """The facts of an engine by the name in a table or record; of an unknown one, nothing but its name."""
+    """The facts of an engine by the name in a table or record; of an unknown one only its name."""
     return _BY_NAME.get(name) or EngineFacts(name, "", None, True, False, False, False)
 
 
 def is_batch(name: str) -> bool:
-    """Whether a row's engine is one whose points are a batch. A name that is not known: no."""
+    """Whether the points of an engine are a batch; False for an unknown name."""
     return not engine_facts(name).simulates
 
 

@@ -48,7 +48,7 @@ class DescribedError(Exception):
 
 
 class AnalysisError(DescribedError):
-    """Input that cannot be read, or a question that the data cannot answer."""
+    """Input that cannot be read, or a request that the data cannot answer."""
 
 
 class ApuflowError(DescribedError):

@@ -1,4 +1,4 @@
-"""Names of the figures and of their files. What they show stands in ``apuflow_analysis.figures.registry``."""
+"""Names of the figures and of their files."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ FIGURE_NAMES = (
 )
 
 FORMATS = (".svg", ".png", ".csv")
-"""What is written of each figure: twice the drawing, and its numbers."""
+"""File formats of each figure: two drawings and its numbers."""
 
 
 def stem_of(file: Path) -> Path:
-    """The path without extension, under which a figure that is asked for as ``file`` is written.
+    """Path of a figure without extension, for a request of ``file``.
 
     Raises:
-        ConfigError: an extension that figures are not written in.
+        ConfigError: unknown extension.
     """
     if file.suffix in ("", *FORMATS):
         return file.with_suffix("")

@@ -1,4 +1,4 @@
-"""Write files so that a reader never sees half of one."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _SETTLED = 2.0
-"""Seconds after which a change of a file shows in its time stamp on any file system."""
+"""Seconds after which a change of a file shows in its time stamp on all file systems."""
 
 
 class Remembered(Generic[T]):
-    """What was made of files and directories, until they change. Nobody may change it."""
+    """Cache of values made from files and directories, until these change. Do not modify the values."""
 
     def __init__(self, make: Callable[[Path], T]) -> None:
         self._make = make
         self._known: dict[str, tuple[tuple[int, ...], T]] = {}
 
     def __call__(self, path: Path) -> T:
-        """What is made of this path, as it is now."""
+        """The value of this path."""
         name = str(path.absolute())
         try:
             facts = path.stat()
@@ -46,9 +46,9 @@ class Remembered(Generic[T]):
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
-    """Give a path beside ``path`` to write to; on success flush it to disk and rename it to ``path``.
+    """Yield a path next to ``path`` to write to; on success flush it to disk and rename it to ``path``.
 
-    On any exception the partial file is removed and ``path`` keeps what it held before.
+    On an exception the partial file is removed and ``path`` keeps its content.
     ``flush=False`` is for large files that can be made again and are checked before use.
     """
     target = Path(path)
@@ -63,9 +63,9 @@ def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
 
 
 def write_files(contents: Mapping[str | Path, bytes]) -> None:
-    """Write each content beside its target, flush all to disk, then rename all of them.
+    """Write each content next to its target, flush all to disk, then rename all.
 
-    When writing any of them fails, none of the targets has changed and no partial file is left.
+    If writing one fails, no target changes and no partial file is left.
     """
     parts: dict[Path, Path] = {}
     try:
@@ -82,7 +82,7 @@ def write_files(contents: Mapping[str | Path, bytes]) -> None:
 
 
 def _part_of(target: Path) -> Path:
-    """A new empty file beside ``target``; its directory is made if it is not there."""
+    """A new empty file next to ``target``, whose directory is created if missing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     os.close(handle)
@@ -90,7 +90,7 @@ def _part_of(target: Path) -> Path:
 
 
 def _finish(part: Path, flush: bool) -> None:
-    """Flush a written file to disk and give it the mode of any new file."""
+    """Flush a written file to disk and give it the default mode."""
     if flush:
         with part.open("rb+") as written:
             os.fsync(written.fileno())
@@ -101,18 +101,17 @@ def _finish(part: Path, flush: bool) -> None:
 
 @contextlib.contextmanager
 def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold ``path`` as a lock; False where the file system has no locks (some network file systems).
+    """Hold ``path`` as a lock; False if the file system has no locks (some network file systems).
 
-    The kernel frees it when its holder ends, however that ends; the file stays. Why not the package filelock:
-    where flock is missing it makes a lock file instead, which outlives a killed holder, and every job would
-    have to load it.
+    The kernel frees it when its holder ends; the file stays. Package filelock replaces a missing flock by a
+    lock file that outlives a killed holder, and takes time to load.
 
     Args:
-        wait: for another holder to end.
+        wait: whether to wait for another holder.
 
     Raises:
         BlockingIOError: another process holds it, and ``wait`` is false.
-        OSError: the file cannot be opened or made.
+        OSError: the file cannot be opened or created.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
     try:
@@ -130,10 +129,9 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def make_directory_once(place: Path) -> Iterator[Path | None]:
-    """Give a new directory beside ``place`` to fill, which becomes ``place``; None when that is there.
+    """Yield a new directory that becomes ``place``; None if ``place`` exists.
 
-    Of several processes that want it at the same time one makes it and the others wait. It appears whole or
-    not at all: on any exception what was made is removed.
+    Of several processes one makes it and the others wait. On an exception it is removed.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(place.with_name(f".{place.name}.lock")):
@@ -157,10 +155,10 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def wait_for_files(paths: Iterable[Path], seconds: float = 60.0) -> None:
-    """Wait for files that another machine has written: a network file system may show them late.
+    """Wait for files from another machine, which a network file system may show late.
 
-    Listing a file's directory makes the file system ask its server. Whether a file is there after this many
-    seconds is for its reader to say.
+    Listing a file's directory makes the file system ask its server. The reader reports files that are still
+    missing.
     """
     deadline = time.monotonic() + seconds
     for path in paths:
@@ -180,10 +178,10 @@ def sha256_file(path: str | Path) -> str:
 
 
 def remembered_sha256(path: Path, note: Path) -> str:
-    """SHA-256 of a large file, read again only when its inode, size or times differ from the last look.
+    """SHA-256 of a large file, computed again only if its inode, size or times changed.
 
     Args:
-        note: where the last look is kept; a note that cannot be read or written is done without.
+        note: file with the last result; ignored if it cannot be read or written.
 
     Raises:
         OSError: the file cannot be read.

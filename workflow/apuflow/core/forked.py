@@ -1,4 +1,4 @@
-"""Work that forked processes share. Each has the modules and objects of this one, and sends what it found."""
+"""Share work among forked processes, which inherit modules and objects and send their results back."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 _shares = False
-"""Whether this process is one of them."""
+"""Whether this process is such a fork."""
 
 
 def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
-    """What ``act`` gives for each part: of the first in this process, of each other one in one of its own.
+    """Results of ``act`` for each part: the first in this process, each other one in its own.
 
-    Processes and pipes take half the time of the standard library's pools, which matters where the work is a
-    tenth of a second.
+    Processes and pipes take half the time of the standard library's pools, which matters for a tenth of a
+    second of work.
 
     Args:
-        act: its results and errors have to be picklable; itself and the parts need not be.
+        act: its results and errors must be picklable; the function and the parts need not be.
         parts: of the work.
 
     Raises:
-        Exception: that of the first part whose ``act`` raises one.
+        Exception: the first part's exception.
         RuntimeError: a process ended without an answer.
     """
     context = multiprocessing.get_context("fork")
@@ -49,11 +49,11 @@ def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
 
 
 def parts(rows: Sequence[Part], fewest: int, most: int | None = None) -> list[Sequence[Part]]:
-    """Rows in parts of equal size, no more than there are ``usable`` processes.
+    """Divide rows into parts of equal size, at most one per ``usable`` process.
 
     Args:
-        fewest: rows of a part, unless that is the only one.
-        most: parts, where it is not all processes that are usable.
+        fewest: rows of a part, unless it is the only one.
+        most: parts; by default all usable processes.
     """
     count = max(1, min(usable() if most is None else most, len(rows) // fewest))
     size = max(1, -(-len(rows) // count))
@@ -61,10 +61,10 @@ def parts(rows: Sequence[Part], fewest: int, most: int | None = None) -> list[Se
 
 
 def usable() -> int:
-    """Processes that may share work here: as many as this one has processors, or one where forking is unsafe.
+    """Processes that may share work: this one's processors, or one if forking is unsafe.
 
-    It is where other threads run, whose locks would stay taken in the copies, and on systems whose libraries
-    do not allow it.
+    It is unsafe if other threads run, because their locks would stay held, and on systems whose libraries
+    forbid it.
     """
     if sys.platform != "linux" or _shares or threading.active_count() > 1:
         return 1

@@ -1,6 +1,6 @@
-"""Questions to git, so that neither a hook, a prompt nor a variable of whoever calls us changes the answer.
+"""Run git independent of hooks, prompts and variables of the caller.
 
-The user's own settings hold (proxies, credentials, other addresses of servers): a clone may need them.
+The user's settings hold (proxies, credentials, other addresses of servers): a clone may need them.
 """
 
 from __future__ import annotations
@@ -17,28 +17,27 @@ _PROTOCOLS = "file:git:http:https:ssh"
 
 
 def git(directory: Path, *arguments: str, timeout: float | None = None) -> str:
-    """What a git command prints, without white space around it.
+    """Output of a git command, stripped.
 
     Args:
-        directory: of a checkout, or where a new one is made.
+        directory: a checkout, or the place of a new one.
         timeout: seconds; for commands that ask a server.
 
     Raises:
-        EngineError: there is no git, or it fails; the message ends with its last line.
+        EngineError: git is missing or fails; the message ends with its last line.
     """
     return _output(directory, arguments, timeout).decode(errors="replace").strip()
 
 
 def commit_of(directory: Path) -> str:
-    """The commit that a checkout stands at; EngineError where there is none."""
+    """The commit of a checkout. Raises EngineError if there is none."""
     return git(directory, "rev-parse", "HEAD")
 
 
 def changes_of(directory: Path) -> bytes:
-    """The uncommitted changes of a checkout's known files, as a patch; empty when there are none.
+    """Uncommitted changes of a checkout's tracked files, as a patch.
 
-    Raises:
-        EngineError: it is no checkout.
+    Raises EngineError if it is no checkout.
     """
     plain = ("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--no-ext-diff")
     return _output(directory, (*plain, "--no-textconv", "HEAD", "--binary"), None)
@@ -71,6 +70,6 @@ def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) 
 
 
 def _environment() -> dict[str, str]:
-    # A git hook that calls us must not decide which repository we look at.
+    # A git hook that calls apuflow must not choose the repository.
     clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     return {**clean, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C.UTF-8"}

@@ -1,4 +1,4 @@
-"""The machine that something ran on."""
+"""The host machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from apuflow.core.scalar import Scalar
 
 
 def home() -> Path | None:
-    """The home of the user; None without HOME and without an entry in the list of users (a container)."""
+    """The user's home; None without HOME and without a passwd entry (a container)."""
     try:
         return Path.home()
     except RuntimeError:
@@ -19,7 +19,7 @@ def home() -> Path | None:
 
 
 def host_facts() -> dict[str, Scalar | None]:
-    """The machine that a run ran on, as far as it explains its speed."""
+    """Facts of the host that explain a run's speed."""
     facts: dict[str, Scalar | None] = {
         "name": socket.gethostname(),
         "system": f"{platform.system()} {platform.release()}",

@@ -7,10 +7,10 @@ def student_quantile(confidence: float, freedom: float) -> float:
     """Half width of the interval over the standard error of the mean (Student's distribution).
 
     Args:
-        confidence: how often the interval shall hold the mean, such as 0.95.
+        confidence: probability that the interval holds the mean, such as 0.95.
         freedom: degrees of freedom, above 0.
     """
-    from scipy.special import stdtrit  # a third of a second, which every start of the workflow would pay
+    from scipy.special import stdtrit  # loading takes a third of a second
 
     return float(stdtrit(freedom, 0.5 + confidence / 2))
 
@@ -20,7 +20,7 @@ def poisson_limit(confidence: float, events: int) -> float:
 
     Args:
         confidence: such as 0.95.
-        events: that were seen; 0 gives -log(1 - confidence), about 3.
+        events: observed number; 0 gives -log(1 - confidence), about 3.
     """
     from scipy.special import chdtri
 

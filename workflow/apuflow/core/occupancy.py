@@ -1,4 +1,4 @@
-"""How many workgroups of a kernel a compute unit holds at once."""
+"""Number of workgroups of a kernel that a compute unit holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def resident_workgroups(
     simd_registers: int,
     register_block: int,
 ) -> int:
-    """Workgroups that a compute unit holds at once; at least 1.
+    """Workgroups that a compute unit holds at a time; at least 1.
 
     Limits: wavefront slots, barrier slots (workgroups of several wavefronts), LDS, vector registers.
     Source: ``ComputeUnit::hasDispResources``.
@@ -24,7 +24,7 @@ def resident_workgroups(
         waves, lds_bytes: of a workgroup.
         registers: vector registers of a wavefront.
         slots: wavefront slots of the compute unit.
-        simd_registers: vector registers of a SIMD unit, given out in blocks of ``register_block``.
+        simd_registers: vector registers of a SIMD unit, allocated in blocks of ``register_block``.
     """
     limit = slots // waves
     if waves > 1:

@@ -1,4 +1,4 @@
-"""Options of ``apu_se.py`` as a point has them: a few of its own, over the defaults of its release."""
+"""Options of ``apu_se.py`` of a point: its own over the defaults of its release."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MISSING: Any = object()
 
 
 NONE: Mapping[str, Scalar] = {}
-"""Where nothing is the default: one object for all that have no base."""
+"""The shared empty base."""
 
 
 class Options(Mapping[str, Scalar]):
-    """All options of a point: what differs from the release's defaults, over those."""
+    """All options of a point: its own over the release's defaults."""
 
     __slots__ = ("base", "changed")
 
@@ -49,11 +49,11 @@ class Options(Mapping[str, Scalar]):
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Options:
-        """Any options, as such."""
+        """Convert any options."""
         return options if isinstance(options, cls) else cls(NONE, options)
 
 
 def column(options: Sequence[Options], name: str, default: Scalar | None = None) -> list[Any]:
-    """One option of many points; ``default`` of those that do not have it."""
+    """An option of many points; ``default`` for points without it."""
     standard = {id(one.base): one.base.get(name, default) for one in options}
     return [one.changed.get(name, standard[id(one.base)]) for one in options]

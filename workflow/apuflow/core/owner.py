@@ -1,4 +1,4 @@
-"""Who owns a job: labels that survive the owner, and whether that owner still lives."""
+"""The owner of a job: labels that survive it, and whether it is alive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWNER = "org.apuflow.owner"
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, named so that a later process with the same number is not taken for it."""
+    """A process, distinguished from later ones with the same number."""
 
     host: str
     boot: str
@@ -32,7 +32,7 @@ class Owner:
 
     @classmethod
     def of(cls, pid: int) -> Owner:
-        """The process ``pid`` of this machine. ProcessLookupError when there is none."""
+        """The process ``pid`` of this machine. Raises ProcessLookupError if there is none."""
         started = proc.start_time(pid)
         if started is None:
             raise ProcessLookupError(pid)
@@ -43,18 +43,18 @@ class Owner:
 
     @classmethod
     def parse(cls, text: str) -> Owner | None:
-        """The owner that ``str`` wrote; None for any other text."""
+        """The owner from its ``str``; None for another text."""
         parts = text.rsplit("/", 3)
         if len(parts) != 4 or not (parts[2].isdigit() and parts[3].isdigit()):
             return None
         return cls(parts[0], parts[1], int(parts[2]), int(parts[3]))
 
     def is_here(self) -> bool:
-        """Whether it is, or was, a process of this machine."""
+        """Whether it is or was a process of this machine."""
         return self.host == socket.gethostname()
 
     def is_dead(self) -> bool:
-        """True only when it is certain: this machine, and rebooted since or the process gone."""
+        """Whether it is certainly dead: of this machine, which has rebooted or has no such process."""
         if not self.is_here():
             return False
         return self.boot != proc.boot_id() or proc.start_time(self.pid) != self.started
@@ -62,7 +62,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class Labels:
-    """What a container or process group carries."""
+    """Labels of a container or process group."""
 
     project: Path
     point: str
@@ -74,21 +74,21 @@ class Labels:
         return cls(project.resolve(), point, Owner.current())
 
     def as_dict(self) -> dict[str, str]:
-        """As a container's labels."""
+        """Labels of a container."""
         return {PROJECT: str(self.project), POINT: self.point, OWNER: str(self.owner)}
 
     def as_environment(self) -> dict[str, str]:
-        """The same as variables, for engines without labels: readable in /proc/PID/environ."""
+        """The labels as variables, for engines without labels: readable in /proc/PID/environ."""
         return {variable(key): value for key, value in self.as_dict().items()}
 
 
 def variable(label: str) -> str:
-    """Environment variable that carries a label."""
+    """Environment variable of a label."""
     return label.upper().replace(".", "_")
 
 
 def is_leftover(labels: Mapping[str, str], project: Path) -> bool:
-    """A job of this project directory whose owner is certainly dead."""
+    """Whether a job of this project directory has a certainly dead owner."""
     if labels.get(PROJECT) != str(project.resolve()):
         return False
     owner = Owner.parse(labels.get(OWNER, ""))
@@ -101,12 +101,12 @@ def _is_snakemake(word: bytes) -> bool:
 
 
 def workflow_owner() -> Owner | None:
-    """The nearest ancestor that runs Snakemake; None when nothing of the kind started us."""
+    """The nearest ancestor that runs Snakemake; None if there is none."""
     return next(_workflows(), None)
 
 
 def outermost_workflow() -> Owner | None:
-    """The Snakemake that the user started, which lives longer than its jobs; None when there is none."""
+    """The Snakemake that the user started, which outlives its jobs; None if there is none."""
     return next(reversed(list(_workflows())), None)
 
 

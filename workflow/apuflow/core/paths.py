@@ -89,6 +89,11 @@ def run_record(engine: str = "{engine}", workload: str = "{workload}", point: st
     return f"{run_dir(engine, workload, point)}/run.json"
 
 
+def run_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """Everything of a run but its record, where storage carries it."""
+    return f"{run_dir(engine, workload, point)}/run.tar.gz"
+
+
 def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
     """One preview batch: all points of a sweep's workload, by one version of the model."""
     return f"{RUNS}/preview/{workload}/{sweep}.v{version}"
@@ -301,6 +306,11 @@ def batch_order(name: str = "{batch}") -> str:
 def log(*parts: str) -> str:
     """Log of a rule: its kind and what tells its jobs apart."""
     return "logs/" + "/".join(parts) + ".log"
+
+
+def failed_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
+    """What a run without a record left, where storage carries it: a log, which a failed job may have."""
+    return f"logs/simulate/{engine}/{workload}/{point}.tar.gz"
 
 
 # Snakemake's own -----------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The processes of this machine, as Linux shows them in /proc.
 
-Why not psutil: its start time moves when the clock is set, so that a living owner would count as dead; its
-tree of one process reads every process of the machine at each look (measured: 15 times the CPU time of
-:func:`tree_memory` among 200 processes, 70 times among 1,200); and each job would have to load it.
+psutil does not fit: its start time moves when the clock is set, so a living owner would count as dead, and
+its tree of a process reads all processes of the machine (measured: 15 times the CPU time of
+:func:`tree_memory` among 200 processes, 70 times among 1,200).
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _STATE, _PARENT, _STARTED = 0, 1, 19
-"""Fields of /proc/PID/stat behind the name (proc(5) counts them from 3)."""
+"""Fields of /proc/PID/stat after the name (proc(5) counts them from 3)."""
 
 
 def pids() -> Iterator[int]:
-    """The number of every process."""
+    """Numbers of all processes."""
     return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
 
 
 def boot_id() -> str:
-    """Another text after each boot."""
+    """Identifier of this boot."""
     path = Path("/proc/sys/kernel/random/boot_id")
     return path.read_text().strip() if path.exists() else "unknown"
 
 
 def start_time(pid: int) -> int | None:
-    """Start of a process in clock ticks since boot; None when there is none or it is a zombie."""
+    """Start of a process in clock ticks since boot; None if it does not exist or is a zombie."""
     try:
         fields = _stat(pid)
     except OSError:
@@ -37,12 +37,12 @@ def start_time(pid: int) -> int | None:
 
 
 def parent(pid: int) -> int:
-    """The process that started this one, or has taken it over. OSError when there is no such process."""
+    """Parent of a process. Raises OSError if there is no such process."""
     return int(_stat(pid)[_PARENT])
 
 
 def command_line(pid: int) -> list[bytes]:
-    """A process's program and arguments. OSError when there is no such process."""
+    """A process's program and arguments. Raises OSError if there is no such process."""
     return Path(f"/proc/{pid}/cmdline").read_bytes().removesuffix(b"\0").split(b"\0")
 
 
@@ -57,7 +57,7 @@ def session_members(session: int) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """Processes that this one started or took over, without reading all of /proc."""
+    """Children of this process, without reading all of /proc."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -67,7 +67,7 @@ def children(pid: int) -> list[int]:
 
 
 def process_tree(root: int) -> list[int]:
-    """A process and its descendants. Those that end meanwhile are left out."""
+    """A process and its living descendants."""
     tree = [root]
     for pid in tree:
         tree += children(pid)
@@ -85,7 +85,7 @@ def tree_memory(root: int) -> int:
 
 
 def kernel_oom_kills() -> int:
-    """How often the kernel has killed for lack of memory since boot (0 where it does not say)."""
+    """Number of the kernel's out-of-memory kills since boot (0 if unknown)."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -96,12 +96,12 @@ def kernel_oom_kills() -> int:
 def killed_for_memory(victim: str, kills_before: int) -> bool:
     """Whether the kernel has killed a job for lack of memory.
 
-    The count alone would blame another job of this machine, so the kernel's log has to name the victim.
-    Where only root may read the log, the count has to do.
+    The count alone could belong to another job, so the kernel's log must name the victim. If only root may
+    read the log, the count decides.
 
     Args:
-        victim: how the log names it: ``Killed process PID`` or the container of its memory cgroup.
-        kills_before: :func:`kernel_oom_kills` as the job started.
+        victim: its name in the log: ``Killed process PID`` or the container of its memory cgroup.
+        kills_before: :func:`kernel_oom_kills` at the job's start.
     """
     if kernel_oom_kills() == kills_before:
         return False
@@ -112,11 +112,11 @@ def killed_for_memory(victim: str, kills_before: int) -> bool:
 
 
 def _kernel_messages() -> Iterator[str]:
-    """What the kernel's log still holds, a message at a time. OSError: we may not read it."""
+    """Messages of the kernel's log. Raises OSError without permission."""
     log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     try:
         while True:
-            with contextlib.suppress(BrokenPipeError):  # overwritten before we could read it
+            with contextlib.suppress(BrokenPipeError):  # overwritten before it was read
                 yield os.read(log, 8192).decode(errors="replace")
     except BlockingIOError:
         return
@@ -125,5 +125,5 @@ def _kernel_messages() -> Iterator[str]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat behind the name, which may hold anything. OSError: no such process."""
+    """Fields of /proc/PID/stat after the name. Raises OSError without such a process."""
     return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""The files that come with apuflow, where they are: in a checkout, or inside the installed package.
+"""The files that come with apuflow, in a checkout or inside the installed package.
 
 A wheel carries the project's files in ``apuflow/project_files`` under the paths that they have in a checkout
 (``[tool.hatch.build]`` of pyproject.toml), so that ``apuflow init`` can write a project on any machine.
@@ -17,8 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 VERSIONS = tuple(
     str(PACKAGE / file) for file in ("core/engines.py", "rocblas/changes.py", "configure/products.py")
 )
-"""Modules with versions and defaults that are part of a point's identity: with others, tables have other
-points."""
+"""Modules with versions and defaults that are part of a point's identity."""
 _CARRIED = PACKAGE / "project_files"
 _LOGGER = "snakemake_logger_plugin_apuflow"
 _ANALYSIS = "apuflow_analysis"
@@ -30,7 +29,7 @@ _MODULES = {
 _NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
 
 COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
-"""What a new project gets: how Snakemake runs, the configuration, the image's recipe, schemas for editors."""
+"""Files of a new project: Snakemake's profiles, configuration, the image's recipe, schemas for editors."""
 
 SNAKEFILE = '''\
 """A project of apuflow: the workflow comes with the installed package, experiments are in configs/.
@@ -59,12 +58,12 @@ GITIGNORE = f"""\
 
 
 def is_installed() -> bool:
-    """Whether this is an installed wheel and no checkout."""
+    """Whether this is an installed wheel."""
     return _CARRIED.is_dir()
 
 
 def place(name: str) -> Path:
-    """Where a file or directory of the project is.
+    """Path of a file or directory of the project.
 
     Args:
         name: its path in a checkout, such as ``configs`` or ``workflow/Snakefile``.
@@ -75,7 +74,7 @@ def place(name: str) -> Path:
 
 
 def snakefile() -> str:
-    """Path of the workflow's Snakefile, to include it or to load it as a module of another workflow."""
+    """Path of the workflow's Snakefile, to include or to load as a module."""
     return str(place("workflow/Snakefile"))
 
 
@@ -85,10 +84,10 @@ def recorded_runs() -> Path:
 
 
 def files_of(name: str) -> Iterator[tuple[str, Path]]:
-    """Files of one of the project's files or directories: path in a checkout, and where it is.
+    """Files of one of the project's files or directories: path in a checkout, and actual path.
 
     Args:
-        name: as of ``place``; nothing comes of one that is not there. packages in it come along.
+        name: as for ``place``; may be missing. It includes its packages.
     """
     yield from files_below(name, place(name))
     if is_installed():
@@ -98,10 +97,10 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def files_below(name: str, directory: Path) -> Iterator[tuple[str, Path]]:
-    """Files of a directory (or the file itself) that belong to a project: no caches, no links, no secrets.
+    """Files of a directory (or the file itself) for a project, without caches, links and secrets.
 
     Args:
-        name: what the directory is called in the paths that come out.
+        name: the directory's name in the returned paths.
     """
     if directory.is_file():
         yield name, directory
@@ -121,7 +120,7 @@ def new_project(directory: Path) -> list[str]:
     """Write a project: Snakefile, profiles, configuration, .gitignore.
 
     Returns:
-        The files that were written, relative to ``directory``; one that is there already is left as it is.
+        The written files, relative to ``directory``; existing files stay.
 
     Raises:
         ConfigError: ``directory`` is a file, or the checkout that this apuflow runs from.

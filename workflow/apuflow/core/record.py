@@ -1,7 +1,7 @@
 """The record that a run leaves: the point, what ran, how it ended, and from which sources.
 
-``run.json`` is of one of two kinds: ``RunRecord`` for a point that gem5 ran, ``BatchRecord`` for all points
-of a workload that the preview computed at once. Whoever writes or reads one, in either package, does so here.
+``run.json`` is a ``RunRecord`` for a point of gem5, or a ``BatchRecord`` for all points of a workload by the
+preview. Both packages write and read it here only.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Status(StrEnum):
 
     @property
     def recordable(self) -> bool:
-        """A sweep with ``on_failure: record`` may show it: the same run would end like this again."""
+        """Whether a sweep with ``on_failure: record`` shows it: a new run would end the same way."""
         return self is not Status.INTERRUPTED
 
 
 class Part(BaseModel):
-    """Values of exactly their type; keys that a later version has added are passed over."""
+    """Values of exactly their type; keys of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
 
@@ -71,21 +71,21 @@ Extent = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """What a gem5 release does, as far as its statistics are read by it.
+    """Facts of a gem5 release that matter for its statistics.
 
-    The facts stand in the release's file (``capabilities`` in ``configs/gem5``). A record repeats them, so
-    that tables can be made without that file, and so that a release's name means nothing.
+    They come from the release's file (``capabilities`` in ``configs/gem5``). A record repeats them, so that
+    tables need neither that file nor the release's name.
 
     Attributes:
-        barrier_slots: workgroups of several wavefronts that a compute unit holds at a time.
-        keeps_cache_statistics: a reset of the statistics leaves those of the caches as they are: every
-            block of a file counts cache accesses from the start of the run.
-        never_counted: names of counters that gem5 prints and never counts: they are unknown, not 0.
-        gem5_version: what gem5 prints after ``gem5 version``; None: it is not compared.
-        assumed_of: the release whose facts these are, where nobody has read those of the one that ran; None:
-            they are its own.
-        assumed: which of them; none named: all.
-        never_ran: the build that ran in no test of apuflow; None: it did.
+        barrier_slots: largest number of workgroups of several wavefronts in a compute unit.
+        keeps_cache_statistics: a reset of the statistics does not reset the caches': each block counts cache
+        accesses from the start of the run.
+        never_counted: counters that gem5 prints but never counts: they are unknown, not 0.
+        gem5_version: gem5's output after ``gem5 version``; None: not compared.
+        assumed_of: the release whose facts these are if those of the release that ran are unknown; None: its
+        own.
+        assumed: the assumed facts; empty: all.
+        never_ran: the build if no test of apuflow ran it.
     """
 
     barrier_slots: int
@@ -97,7 +97,7 @@ class ReleaseFacts:
     never_ran: str | None = None
 
     def doubts(self, release: str | None) -> tuple[str, ...]:
-        """What nobody has read of this release, and that nobody has run it; empty: both were done."""
+        """Warnings about assumed facts of this release and builds that never ran; empty if there are none."""
         said = []
         if self.assumed_of is not None and self.assumed:
             said.append(f"{release} is known in part: {', '.join(self.assumed)} as in {self.assumed_of}")
@@ -142,17 +142,17 @@ class LaunchRecord(Part):
 
     @property
     def layer_workgroups(self) -> int:
-        """Those of its first layer: which have the same place along the last axis that has several."""
+        """Workgroups of its first layer: with the same place along the last axis that has several."""
         return layer(workgroups(self.grid, self.workgroup))
 
     @property
     def launched_workgroups(self) -> int:
-        """Those of them that gem5 was given."""
+        """Workgroups that gem5 received."""
         return self.ran or self.workgroups
 
 
 class DispatchRecord(Part):
-    """One kernel as gem5 dispatched it, from its trace. Ticks are picoseconds."""
+    """A kernel's dispatch from gem5's trace. Ticks are picoseconds."""
 
     name: str = Field(description="as gem5 calls it: it knows only `Blit kernel` and others")
     grid: Extent
@@ -173,7 +173,7 @@ class DispatchRecord(Part):
 
 
 class Results(Part):
-    """What a run's kernels have computed, against a reference (engine gem5-kernels)."""
+    """A run's outputs, compared with a reference (engine gem5-kernels)."""
 
     outputs: int = Field(0, description="buffers compared")
     agree: bool | None = Field(None, description="None: nothing was compared")
@@ -185,7 +185,7 @@ class Results(Part):
 
 
 class Provenance(Part):
-    """What a run was made from. None: it does not apply or is not known."""
+    """Sources of a run. None: not applicable or unknown."""
 
     apuflow_version: str | None = None
     gem5_version: str | None = Field(None, description="as gem5 itself prints it")
@@ -209,19 +209,19 @@ class Provenance(Part):
 
 
 class PreviewProvenance(Part):
-    """What a preview batch was made from."""
+    """Sources of a preview batch."""
 
     preview_version: str = Field(description="of the timing model (apuflow.core.engines)")
 
 
 class _File(Part):
     def write(self, path: Path) -> None:
-        """Write atomically: a reader never sees half a record."""
+        """Write atomically."""
         write_text(path, self.model_dump_json(indent=1) + "\n")
 
 
 class RunRecord(_File):
-    """``run.json`` of one point; ``format`` is raised when an older reader could misread it."""
+    """``run.json`` of a point; ``format`` is raised if an older reader could misread it."""
 
     format: Literal[1] = 1
     engine: str
@@ -254,33 +254,29 @@ class RunRecord(_File):
 
     @property
     def engine_version(self) -> str | None:
-        """Version of an engine of this project's own; None for one that is not."""
+        """Version of an engine of this project; None for others."""
         version = self.identity.get("version")
         return version if isinstance(version, str) else None
 
     @property
     def inputs(self) -> str | None:
-        """Where they lie when the first kernel starts (a sweep's key); None where a program decides it."""
+        """Place of the inputs when the first kernel starts (a sweep's key); None if a program decides it."""
         return inputs_of(self.identity) if self.own_kernels_only else None
 
     @property
     def own_kernels_only(self) -> bool:
-        """Whether its statistics hold nothing but the kernels of the layer (see EngineFacts)."""
+        """Whether its statistics cover only the layer's kernels (see EngineFacts)."""
         return engine_facts(self.engine).own_kernels_only
 
     def statistics_files(self, directory: str | Path) -> tuple[Path, ...]:
-        """The run's statistics files, in the order of its launches where each has one.
-
-        Args:
-            directory: where the record lies.
-        """
+        """The statistics files in the record's ``directory``, in the order of launches if each has one."""
         named = self.statistics or ()
         names = [named] if isinstance(named, str) else named
         return tuple(Path(directory) / name for name in names)
 
 
 class BatchRecord(_File):
-    """``run.json`` of a preview batch: its numbers stand beside it, in ``counters.parquet``."""
+    """``run.json`` of a preview batch, whose numbers are in ``counters.parquet`` next to it."""
 
     format: Literal[1] = 1
     engine: Literal["preview"] = "preview"
@@ -302,11 +298,10 @@ class BatchRecord(_File):
 
 
 def read(file: str | Path) -> RunRecord | BatchRecord:
-    """Read a ``run.json`` or ``failure.json``; its engine tells which kind it is.
+    """Read a ``run.json`` or ``failure.json`` of either kind.
 
     Raises:
-        AnalysisError: it is missing, not JSON, of another format, or lacks a key or holds a value that no
-            record has.
+        AnalysisError: it is missing, not JSON, of another format, lacks a key, or holds an invalid value.
     """
     try:
         text = Path(file).read_bytes()
@@ -348,7 +343,7 @@ def read_run(file: str | Path) -> RunRecord:
 
 
 def _described(problem: ErrorDetails, content: Any, file: str | Path) -> AnalysisError:
-    """What is wrong with a record, in our words."""
+    """The error for an invalid record."""
     kind, place = problem["type"], problem["loc"]
     if kind == "json_invalid":
         said = f"the run record is not JSON: {problem['ctx']['error']}"
@@ -372,7 +367,7 @@ def _described(problem: ErrorDetails, content: Any, file: str | Path) -> Analysi
 
 
 def _found(content: Any, place: tuple[int | str, ...]) -> tuple[str, Any]:
-    """Key and value at a place of the document; what follows it there names a type that was tried."""
+    """Key and value at a place of the document, without the names of tried types."""
     key = []
     for step in place:
         try:
@@ -384,12 +379,12 @@ def _found(content: Any, place: tuple[int | str, ...]) -> tuple[str, Any]:
 
 
 def now() -> str:
-    """The time in UTC, to the second, as records hold it."""
+    """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def scalars(values: Mapping[str, Any]) -> dict[str, Scalar | None]:
-    """A mapping with only what a record can hold; anything else as text."""
+    """A mapping with other types than a record's as text."""
     return {
         key: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
         for key, value in values.items()

@@ -1,6 +1,6 @@
-"""What the GPU's caches and the memory send each other through gem5's network, Ruby."""
+"""Messages between the GPU's caches and memory in gem5's Ruby network."""
 
 from __future__ import annotations
 
 DATA_BYTES, CONTROL_BYTES = 72.0, 8.0
-"""Sizes of a message with a cache line and of one without (gem5 ``Network::MessageSizeType_to_int``)."""
+"""Bytes of a message with and without a cache line (gem5 ``Network::MessageSizeType_to_int``)."""

@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import TypeAlias
 
 Scalar: TypeAlias = bool | int | float | str
-"""What YAML, JSON and a command line hold as one value. Where a value may be absent: ``Scalar | None``."""
+"""A single value of YAML, JSON or a command line; ``Scalar | None`` if it may be missing."""

@@ -15,11 +15,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apuflow.core.errors import EngineError
-
 _ANSWER_SECONDS = 10.0
-_LOOKS = 3
-"""So many times its first wait must squeue know a job that has ended, or the executor does not trust it."""
 _FACT = re.compile(r"(\w+)=(\S*)")
 _KILLED = ("137:0", "0:9")
 _NEAR_LIMIT = 0.7
@@ -113,49 +109,9 @@ def end_of(job: str, memory_bytes: int | None = None) -> str | None:
     return f"job {job} ended ({state}, exit {facts.get('ExitCode', '?')})"
 
 
-def check_states_are_known(status_command: str | None, first_look_seconds: int = 40) -> None:
-    """Refuse a way to follow jobs by which Snakemake would never hear that one has ended.
-
-    Args:
-        status_command: ``sacct`` or ``squeue``, which the executor asks for jobs' states; None: its choice.
-        first_look_seconds: how long the executor waits before it asks.
-
-    ``sacct`` needs accounting (slurmdbd). ``squeue`` knows a job that has ended for ``MinJobAge`` seconds;
-    where these are too few, the executor (snakemake-executor-plugin-slurm 2.8) asks ``sacct`` after all.
-    Where the controller does not answer, ``sbatch`` says so.
-
-    Raises:
-        EngineError: with the option, or the setting of Slurm, that is needed.
-    """
-    if shutil.which("sacct") is None or _ask("sacct", "-n", "-X", "-S", "now") is not None:
-        return
-    found = re.search(r"^MinJobAge\s*=\s*(\d+)", _ask("scontrol", "show", "config") or "", re.MULTILINE)
-    if found is None:
-        return
-    age, needed = int(found[1]), _LOOKS * first_look_seconds
-    if age < needed:
-        sooner = f"; or give --slurm-init-seconds-before-status-checks {age // _LOOKS} "
-        sooner = f"{sooner}--slurm-status-command squeue" if age >= _LOOKS else ""
-        raise EngineError(
-            f"Slurm keeps no accounting (sacct fails) and forgets a job {age} seconds after its end: "
-            "Snakemake would not hear that it has ended",
-            key="MinJobAge",
-            value=age,
-            remedy=f"ask for slurmdbd, or for MinJobAge={needed} or more in slurm.conf{sooner}",
-        )
-    if status_command != "squeue":
-        raise EngineError(
-            "Slurm keeps no accounting (sacct fails): Snakemake would wait for ever for the end of its jobs",
-            key="--slurm-status-command",
-            value=status_command or "sacct",
-            remedy="add --slurm-status-command squeue to the command, or to profiles/slurm/config.yaml as "
-            "slurm-status-command: squeue",
-        )
-
-
 def living_jobs() -> frozenset[str] | None:
     """Numbers of the jobs that wait or run; None where nobody can be asked."""
-    said = _ask("squeue", "--noheader", "--format=%A")
+    said = ask("squeue", "--noheader", "--format=%A")
     return None if said is None else frozenset(said.split())
 
 
@@ -165,7 +121,7 @@ def _time_limit(job: str, facts: Mapping[str, str]) -> str:
 
 def _controller(job: str) -> dict[str, str] | None:
     """What the controller remembers of a job."""
-    said = _ask("scontrol", "--oneliner", "show", "job", job) if job.isdigit() else None
+    said = ask("scontrol", "--oneliner", "show", "job", job) if job.isdigit() else None
     return dict(_FACT.findall(said)) if said and "JobState=" in said else None
 
 
@@ -176,7 +132,7 @@ def _starts(job: str) -> list[dict[str, str]]:
     """
     fields = ("State", "ExitCode", "NodeList", "Timelimit", "ReqMem")
     question = ("sacct", "-X", "-D", "-n", "-P", "-j", job, "-o", ",".join(fields))
-    said = _ask(*question) if job.isdigit() else None
+    said = ask(*question) if job.isdigit() else None
     answers = [line.split("|") for line in (said or "").splitlines()]
     return [_start(*answer) for answer in answers if len(answer) == len(fields)]
 
@@ -212,7 +168,8 @@ def _why_taken_back(job: str, facts: Mapping[str, str]) -> str | None:
     }.get(state)
 
 
-def _ask(*command: str) -> str | None:
+def ask(*command: str) -> str | None:
+    """What a command of the scheduler prints; None: it is not here, fails, or does not answer."""
     if shutil.which(command[0]) is None:
         return None
     try:

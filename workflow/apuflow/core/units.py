@@ -21,7 +21,7 @@ DURATION = r"^\d+(\.\d+)?(s|m|h|d)$"
 
 
 def size_bytes(text: str) -> int | None:
-    """Bytes of ``16kB``, ``256MiB``; None when gem5 does not read it as a size."""
+    """Bytes of ``16kB``, ``256MiB``; None if gem5 does not accept it as a size."""
     match = _SIZE.match(text.strip())
     if match is None:
         return None
@@ -30,7 +30,7 @@ def size_bytes(text: str) -> int | None:
 
 
 def clock_hertz(text: str) -> float | None:
-    """Hertz of ``1GHz`` or of a period ``1ns``; None when it is neither."""
+    """Hertz of ``1GHz`` or of a period ``1ns``; None if it is neither."""
     match = _CLOCK.match(text.strip())
     if match is not None:
         number, prefix = match.groups()
@@ -47,13 +47,13 @@ def is_voltage(text: str) -> bool:
 
 
 def volts(text: str) -> Decimal | None:
-    """Volts of ``1.0V`` or ``900mV``; None when it is neither."""
+    """Volts of ``1.0V`` or ``900mV``; None if it is neither."""
     match = _VOLTAGE.match(text.strip())
     return None if match is None else Decimal(match.group(1)) / (1000 if match.group(2) else 1)
 
 
 def format_size(size: int) -> str:
-    """The shortest exact gem5 size string of so many bytes."""
+    """The shortest exact gem5 size string of a number of bytes."""
     for prefix, scale in (("G", 1024**3), ("M", 1024**2), ("k", 1024)):
         if size % scale == 0 and size >= scale:
             return f"{size // scale}{prefix}B"

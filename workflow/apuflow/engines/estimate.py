@@ -4,7 +4,7 @@ Host time was measured on 137 single-kernel runs of gem5 v23.0.1.0 (two runs sid
 fit of ``SETUP + PER_INSTRUCTION * wavefront instructions + PER_CYCLE * cycles summed over CUs`` is 30 % off
 in the median and 60 % at the 90th percentile; with the preview's counts, which is what a plan has, 34 % and
 85 %. On engine gem5 the simulated CPUs come on top: DNNMark with ROCm 4.0 took 150 to 300 s for small layers
-that the launcher does in 2 to 28 s (docs/gem5-kernels.md).
+that the launcher does in 2 to 28 s.
 """
 
 from __future__ import annotations

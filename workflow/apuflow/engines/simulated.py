@@ -12,11 +12,10 @@ from apuflow.configure.point import Point
 from apuflow.containers import Mount
 from apuflow.core.files import sha256_file
 from apuflow.core.record import LaunchRecord, Provenance, scalars
+from apuflow.gem5.stats.required import RequiredRow
 from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
-from apuflow.run.required_rows import RequiredRow, RequiredRows
-from apuflow_analysis.counters.identities import AS_MANY
 from apuflow_analysis.counters.terms import relied_on
 
 
@@ -71,10 +70,9 @@ def launch_records(
     )
 
 
-def required_rows() -> RequiredRows:
+def required_rows() -> tuple[RequiredRow, ...]:
     """What the tables rely on in the statistics of a run."""
-    rows = tuple(RequiredRow(names, optional) for names, optional in relied_on())
-    return RequiredRows(rows, AS_MANY)
+    return tuple(RequiredRow(names, optional) for names, optional in relied_on())
 
 
 def mounts(gem5: Gem5Record, inputs: Iterable[Path]) -> tuple[Mount, ...]:

@@ -1,6 +1,6 @@
-"""Instructions whose modifiers gem5 ignores, written without them: |x|, -x, clamp, mul:2, mul:4, div:2.
+"""Replace modifiers that gem5 ignores: |x|, -x, clamp, mul:2, mul:4, div:2.
 
-A sign is changed in another vector register before the instruction, a result is limited behind it.
+Signs change in another vector register before the instruction; results are limited after it.
 
 Sources: AMD's "Vega Instruction Set Architecture", 6.2.1 (input modifiers) and the descriptions of
 V_FRACT_F32, V_FRACT_F64; LLVM's "User Guide for AMDGPU Backend" (DX10_CLAMP is on: clamp turns NaN into 0).
@@ -24,7 +24,7 @@ _FRACTION = re.compile(r"v_fract_(?P<type>f32|f64)(?:_e32|_e64)? (?P<to>v\d+|v\[
 
 
 def without_signs(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """Each |x| or -x of a source goes to a register of its own, from ``spare`` on."""
+    """Move each |x| or -x of a source to its own register, from ``spare`` on."""
     name, _, text = instruction.partition(" ")
     target, *sources = _SPLIT.split(text)
     before, free = list[str](), spare
@@ -40,7 +40,7 @@ def without_signs(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 def _changed(found: re.Match[str], free: int) -> tuple[list[str], str, int]:
-    """Instructions that change the sign of a number of 32 or 64 bits, where it is then, the next free one."""
+    """Instructions that change the sign of a 32 or 64 bit number, its new register, the next free one."""
     register = found["register"]
     first, _, last = register[1:].strip("[]").partition(":")
     words = [f"{register[0]}{number}" for number in range(int(first), int(last or first) + 1)]
@@ -52,7 +52,7 @@ def _changed(found: re.Match[str], free: int) -> tuple[list[str], str, int]:
     text = change[found["minus"] + found["bar"]]
     made = [f"v_mov_b32 v{free + number}, {word}" for number, word in enumerate(words[:-1])]
     top, high = f"v{free + len(words) - 1}", words[-1]
-    if high[0] == "s":  # a literal leaves the second operand to a vector register
+    if high[0] == "s":  # with a literal, the second operand must be a vector register
         made.append(f"v_mov_b32 {top}, {high}")
         high = top
     made.append(f"{text.format(top)}, {high}")
@@ -61,7 +61,7 @@ def _changed(found: re.Match[str], free: int) -> tuple[list[str], str, int]:
 
 
 def without_output_modifiers(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """The result is multiplied and limited by instructions of their own; sums of whole numbers saturate."""
+    """Multiply and limit the result by separate instructions; integer sums saturate."""
     modifiers = _MODIFIER.findall(instruction)
     plain = _MODIFIER.sub("", instruction)
     name, _, text = plain.partition(" ")
@@ -87,7 +87,7 @@ def without_output_modifiers(instruction: str, spare: int) -> tuple[str, ...] | 
 
 
 def _saturated(kind: str, of: str, target: str, sources: list[str], free: str) -> tuple[str, ...]:
-    """Of the second number no more is added than fits, no more is taken away than there is."""
+    """Limit the second operand so that the sum or difference does not wrap."""
     first, second = reversed(sources) if kind == "subrev" else sources
     if kind == "add":
         return (
@@ -99,7 +99,7 @@ def _saturated(kind: str, of: str, target: str, sources: list[str], free: str) -
 
 
 def fraction(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """x - floor(x), as the manual defines it; a tiny negative number gives 1, the GPU the number below it."""
+    """x - floor(x) as in the manual; of a tiny negative x it is 1, on the GPU the next smaller number."""
     found = _FRACTION.match(instruction)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Instructions by which gem5 moves words to wrong places, written as others: stores and lane swizzles.
+"""Replace instructions by which gem5 moves words to wrong places: stores and lane swizzles.
 
 Sources: AMD's "Vega Instruction Set Architecture" (DS_SWIZZLE_B32, DS_BPERMUTE_B32, MUBUF); LLVM's "Syntax of
 AMDGPU Instruction Modifiers" (``swizzle(...)``).
@@ -14,7 +14,7 @@ _STORE = re.compile(
     r"(?: offset:(?P<offset>\d+))?(?P<cache>(?: (?:glc|slc))*)$"
 )
 _LARGEST_OFFSET: Final = (1 << 12) - 1
-"""Bytes that a buffer instruction can add."""
+"""Largest offset of a buffer instruction in bytes."""
 _SWIZZLE = re.compile(
     r"ds_swizzle_b32 (?P<to>v\d+), (?P<of>v\d+)"
     r"(?: offset:(?:(?P<number>\d+|0x[0-9a-f]+)|swizzle\((?P<mode>\w+),\s*(?P<given>[^)]*)\)))?$"
@@ -22,14 +22,11 @@ _SWIZZLE = re.compile(
 _ALL: Final = 0x1F
 """The bits of a lane's number within its half of a wavefront."""
 _QUADS, _OTHERS = 0x8000, 0xC000
-"""Patterns from the first on exchange among four lanes; those from the second on are GFX9's rotations."""
+"""From the first number on, patterns exchange among four lanes; from the second on they rotate (GFX9)."""
 
 
 def single_stores(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """Each word is stored by itself.
-
-    Those that wait for stores count more of them, so they wait as long or longer.
-    """
+    """Store each word separately. Waits count more stores, so they are as long or longer."""
     del spare
     found = _STORE.match(instruction)
     if found is None:
@@ -47,7 +44,7 @@ def single_stores(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 def permuted(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """``ds_bpermute_b32``, which takes the number of the lane to read, times four, from a register."""
+    """Use ``ds_bpermute_b32``, which reads four times the source lane's number from a register."""
     found = _SWIZZLE.match(instruction)
     pattern = _pattern(found) if found else None
     if found is None or pattern is None or pattern >= _OTHERS:
@@ -60,7 +57,7 @@ def permuted(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 def _in_quads(pattern: int, spare: int) -> tuple[str, ...]:
-    """The lane of the same four whose number stands in the pattern, two bits for each lane."""
+    """The lane among four that the pattern names by two bits per lane."""
     lane, within, table = (f"v{spare + number}" for number in range(3))
     return (
         f"v_lshlrev_b32 {within}, 1, {lane}",
@@ -84,7 +81,7 @@ def _by_bits(pattern: int, lane: str) -> tuple[str, ...]:
 
 
 def _pattern(found: re.Match[str]) -> int | None:
-    """The 16 bits that stand for a swizzle; None: a mode that is not known."""
+    """The 16 bits of a swizzle; None: an unknown mode."""
     if found["mode"] is None:
         return int(found["number"] or "0", 0)
     given = [word.strip().strip('"') for word in found["given"].split(",")]

@@ -1,7 +1,7 @@
-"""What is changed in the assembly of a kernel, so that gem5 computes what the GPU does.
+"""Changes of a kernel's assembly so that gem5 computes what the GPU does.
 
-Each change replaces one instruction that gem5 executes wrongly (``apuflow.launcher.defects``) by others
-with the same result, some by way of another vector register. An instruction without a replacement stays.
+Each change replaces an instruction that gem5 executes wrongly (``apuflow.launcher.defects``) by others with
+the same result, some through another vector register. Other instructions stay.
 
 Sources: AMD's "Graphics Core Next Architecture, Generation 3" (SDWA); LLVM's
 ``GCNSubtarget::zeroesHigh16BitsOfDest`` (results of 16 bits clear the upper half).
@@ -21,9 +21,9 @@ from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.launch import Launch
 
 CORRECTIONS_VERSION: Final = "3"
-"""Raised whenever a change does something else; part of the identity of objects and of points."""
+"""Raise it when a change does something else: it is part of the identity of objects and points."""
 _SIGNS_VERSION: Final = "3"
-"""The version that brought the changes of signs, of modifiers, of stores and of swizzles."""
+"""The version that added changes of signs, modifiers, stores and swizzles."""
 _BEFORE_SIGNS: Final = "2"
 _SIGNED_KERNELS: Final = (
     ("MIOpenNeuron.cl", "", "-DMIOPEN_NRN_OP_ID=2"),
@@ -33,14 +33,14 @@ _SIGNED_KERNELS: Final = (
     ("MIOpenRNNHiddenStateUpdate.cl", "LSTMFwdHidUpdate", ""),
     ("elementwise.cl", "gelu", ""),
 )
-"""Program, first letters of a kernel and argument of those whose code the last version changes.
+"""Program, kernel prefix and argument of the kernels whose code the last version changes.
 
 Found by compiling the kernels of layers and operations for gfx801 and gfx902 with clang 15: tanh, average
 pooling forward and the weights' gradient of stride 2 (a division of whole numbers), an LSTM's cell, GELU.
 """
 
 _KEPT = re.compile(r"v_(?:mad|fma|div_fixup)_\w*16")
-"""Vega's own instructions of three operands keep the upper half."""
+"""Vega's instructions with three operands keep the upper half."""
 _SDWA = re.compile(
     r"(?P<name>v_\w+?)(?:_sdwa)? (?P<operands>(?:[^:[]|\[\d+:\d+\])+?)"
     r"(?: dst_sel:(?P<to>\w+) dst_unused:(?P<rest>\w+))?"
@@ -53,21 +53,21 @@ _PARTS: Final = {
 """First bit and width of a part of a register."""
 _VECTOR = re.compile(r"v\d+")
 _MASK = re.compile(r"vcc|s\[\d+:\d+\]")
-"""Where a comparison puts a bit for each lane."""
+"""Destination of a comparison, a bit per lane."""
 _TRIPLE = re.compile(
     r"(?P<name>ds_(?:read|write))_b96 "
     r"(?:(?P<to>v\[\d+:\d+\]), (?P<from>v\d+)|(?P<at>v\d+), (?P<what>v\[\d+:\d+\]))"
     r"(?: offset:(?P<offset>\d+))?$"
 )
 _LARGEST_OFFSET: Final = (1 << 16) - 1
-"""Bytes of an LDS address that an instruction can add."""
+"""Largest offset of an LDS instruction in bytes."""
 _OPERAND = re.compile(r"sext\((?P<signed>[vs]\d+)\)|(?P<plain>[vs]\d+|-?\d+)")
 _WIDE_MOVE = re.compile(
     r"s_mov_b64 (?P<to>s\[(?P<low>\d+):(?P<high>\d+)\]|vcc|exec), (?P<value>0x[0-9a-f]+)$"
 )
 _HALVES: Final = {"vcc": ("vcc_lo", "vcc_hi"), "exec": ("exec_lo", "exec_hi")}
 _PARTS_TAKEN: Final = 2
-"""Operands of one instruction whose parts can be taken out."""
+"""Largest number of operands of an instruction with parts."""
 _REGISTERS_OF_A_LANE: Final = 256
 _KERNEL = re.compile(r"\.amdhsa_kernel (\S+)")
 _TAKEN = re.compile(r"\bv(?:(\d+)|\[(\d+):(\d+)\])")
@@ -77,22 +77,23 @@ _COMMENT = re.compile(r"\s*(?:;|//).*$")
 
 
 def corrected(assembly: str, present: Collection[DefectName]) -> str:
-    """A kernel's assembly, as clang writes it, with its changes for a gem5.
+    """Change clang's assembly of a kernel for a gem5.
 
     Args:
         present: the defects that this gem5 has.
     """
-    return "".join(_piece(part, present) for part in _split(assembly))
+    parts = re.split(rf"(?<={re.escape(_END)})", assembly)  # of at most one kernel each
+    return "".join(_piece(part, present) for part in parts)
 
 
 def correcting(compiler: Compiler, present: Collection[DefectName]) -> Compiler:
-    """The same compiler, whose assembly is :func:`corrected` before objects are made of it."""
+    """The compiler with :func:`corrected` applied to its assembly."""
     identity = "\n".join((compiler.identity, f"corrections {CORRECTIONS_VERSION}", *replaced(present)))
     return replace(compiler, identity=identity, corrected=lambda text: corrected(text, present))
 
 
 def version_of(launches: Iterable[Launch]) -> str:
-    """The last version of the changes that made other code of one of the launches' kernels."""
+    """The last version of the changes that affected a kernel of the launches."""
     changed = any(
         launch.program == program
         and launch.kernel.startswith(kernel)
@@ -104,17 +105,12 @@ def version_of(launches: Iterable[Launch]) -> str:
 
 
 def replaced(present: Collection[DefectName]) -> tuple[DefectName, ...]:
-    """Those of the defects that have a replacement."""
+    """The defects that have a replacement."""
     return tuple(name for name in _REPLACEMENTS if name in present)
 
 
-def _split(assembly: str) -> list[str]:
-    """The text in pieces, each of at most one kernel, that end behind its description."""
-    return re.split(rf"(?<={re.escape(_END)})", assembly)
-
-
 def _piece(text: str, present: Collection[DefectName]) -> str:
-    """A kernel takes free registers; functions before it have none of their own that are known."""
+    """Change a piece; only kernels declare free registers, functions do not."""
     described, free = _KERNEL.search(text), _REGISTERS.search(text)
     if described is None or free is None:
         return _changed(text, present, _REGISTERS_OF_A_LANE)[0]
@@ -125,7 +121,7 @@ def _piece(text: str, present: Collection[DefectName]) -> str:
 
 
 def _changed(text: str, present: Collection[DefectName], first: int) -> tuple[str, int]:
-    """The text with its changes, and the number of vector registers; those from ``first`` on are free."""
+    """The changed text and its number of vector registers; those from ``first`` on are free."""
     last = first
     for name, change in _REPLACEMENTS.items():
         if name not in present:
@@ -145,7 +141,7 @@ def _changed(text: str, present: Collection[DefectName], first: int) -> tuple[st
 
 
 def _reached(instruction: str, made: Iterable[str]) -> int:
-    """Vector registers up to the last one that the changed instruction takes and the other did not."""
+    """Number of vector registers up to the last one that only the changed instruction uses."""
     return max({n for word in made for n in _registers(word)} - set(_registers(instruction)), default=-1) + 1
 
 
@@ -155,7 +151,7 @@ def _registers(instruction: str) -> Iterator[int]:
 
 
 def _narrow(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """The upper half of the result is cleared, as the GPU does."""
+    """Clear the upper half of the result, as the GPU does."""
     del spare
     target = instruction.partition(" ")[2].partition(",")[0]
     if instruction.split()[0].endswith("_sdwa") or _KEPT.match(instruction) or not _VECTOR.fullmatch(target):
@@ -164,7 +160,7 @@ def _narrow(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """Parts of registers are taken out first, and the result is put in its place."""
+    """Extract parts of registers first, and insert the result afterwards."""
     found = _SDWA.match(instruction)
     if found is None or found["rest"] not in (None, "UNUSED_PAD"):
         return None
@@ -175,7 +171,7 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
         return None
     if len(operands) < len(sources) or len(sources) > _PARTS_TAKEN:
         return None
-    narrow = found["name"].endswith("16")  # reads the lower half of a register anyhow
+    narrow = found["name"].endswith("16")  # reads only the lower half of a register
     parts = [
         _PARTS.get("" if narrow and part == "WORD_0" else part or "")
         for part in found.group("first", "second")
@@ -198,7 +194,7 @@ def _whole(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 def _halves(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """A literal is moved to both registers of a pair. One that could be negative is left alone."""
+    """Move a literal to both registers of a pair, unless it may be negative."""
     del spare
     found = _WIDE_MOVE.match(instruction)
     if found is None or int(found["value"], 16) >= 1 << 31:
@@ -208,9 +204,9 @@ def _halves(instruction: str, spare: int) -> tuple[str, ...] | None:
 
 
 def _pair_and_single(instruction: str, spare: int) -> tuple[str, ...] | None:
-    """Three words of LDS in two instructions; the one that overwrites the address comes last.
+    """Access three words of LDS by two instructions; the one that overwrites the address comes last.
 
-    Those that wait for LDS count one instruction more, so they wait as long or longer.
+    Waits for LDS count one instruction more, so they are as long or longer.
     """
     del spare
     found = _TRIPLE.match(instruction)
@@ -244,4 +240,4 @@ _REPLACEMENTS: Final[Mapping[DefectName, Callable[[str, int], tuple[str, ...] | 
     "wide_literals": _halves,
     "lds_triples": _pair_and_single,
 }
-"""In this order: what one change leaves, such as an instruction of 16 bits, is the next one's."""
+"""In this order, because a later change handles what an earlier one leaves, such as 16-bit instructions."""

@@ -1,8 +1,8 @@
-"""Instructions that gem5 executes otherwise than the GPU, looked for in the kernels of a run that went wrong.
+"""Instructions that gem5 executes differently from the GPU, searched in the kernels of a wrong run.
 
-Most were found with a real run of a kernel on gem5 v23.0.1.0 (GCN3), v24.0.0.1 or its commit c91af552 (Vega,
-v24.1 here); all were read in gem5's sources, v21.1 to that commit. docs/gem5-kernels.md has the table and
-says which were only read. Which of them a gem5 has stands in its release's file.
+Most were found by running a kernel on gem5 v23.0.1.0 (GCN3), v24.0.0.1 or its commit c91af552 (Vega, v24.1
+here); all are confirmed in gem5's sources, v21.1 to that commit. A release's file lists its defects,
+docs/explanation/what-gem5-gets-wrong.md all of them.
 """
 
 from __future__ import annotations
@@ -41,24 +41,26 @@ DefectName: TypeAlias = Literal[
     "buffer_pairs",
     "skipped_swizzles",
 ]
-"""Names by which a release's file says which of them it has."""
+"""Names of defects in a release's file."""
 
 
 @dataclass(frozen=True)
 class Defect:
-    """One kind of instruction.
+    """A kind of instruction.
 
     Attributes:
-        name: as the files of releases name it.
+        name: as in the files of releases.
+        instructions: as documents list them.
         pattern: of the instruction in LLVM's disassembly.
         effect: what gem5 does.
         source: where, below gem5's ``src/arch/amdgpu/<gcn3 or vega>``.
-        ends_gem5: it ends gem5 where it does harm; otherwise the run goes on with wrong values.
-        seldom: most kernels hold it and come to no harm: it explains wrong values, and is no suspicion.
-        mended_by: the next instruction that undoes the harm, of a target of its own: ``{target}``.
+        ends_gem5: whether it ends gem5; otherwise the run continues with wrong values.
+        seldom: most kernels hold it without effect: it explains wrong values, but raises no suspicion.
+        mended_by: pattern of a next instruction that undoes the effect; ``{target}`` is the target.
     """
 
     name: DefectName
+    instructions: str
     pattern: str
     effect: str
     source: str
@@ -67,7 +69,7 @@ class Defect:
     mended_by: str = ""
 
     def met_in(self, lines: Sequence[str]) -> list[str]:
-        """Names of the instructions of this kind in a disassembly that do harm, in order of the alphabet."""
+        """Names of the harmful instructions of this kind in a disassembly, sorted."""
         matcher = re.compile(self.pattern)
         return sorted(
             {
@@ -83,16 +85,17 @@ class Defect:
 
 
 _DPP = "mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24"
-"""Instructions in which gem5 looks for DPP."""
+"""Instructions for which gem5 handles DPP."""
 _SDWA = "add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32"
-"""Those in which it looks for SDWA."""
+"""Instructions for which gem5 handles SDWA."""
 _SIGN = r"(?:-[vsteam|]|\||neg\(|abs\()"
-"""How LLVM writes -x and |x| of a register; -1 and -0.5 are constants of their own."""
+"""LLVM's -x and |x| of a register, without the constants -1 and -0.5."""
 _SIGNED = rf"(?= .*{_SIGN})(?!.* src0_sel:)"
 
 DEFECTS = (
     Defect(
         "narrow_results",
+        "16-bit vector ALU: v_mul_lo_u16, v_sub_u16, ...",
         r"v_(?!cvt|cmp|mad_mix|pk_|dot)\w+_[iub]16(?:_e32|_e64|_sdwa)?",
         "the upper half of the result's register keeps what was there, the GPU clears it",
         "operand.hh, VecOperand::write",
@@ -100,12 +103,14 @@ DEFECTS = (
     ),
     Defect(
         "ignored_sdwa",
+        "most with SDWA: v_and_b32_sdwa, ...",
         rf"v_(?!(?:{_SDWA})_)\w+_sdwa|v_cmpx?_\w+(?=.* src0_sel:)",  # LLVM 15 leaves out GFX8's _sdwa there
         "the first operand is the instruction's second word, not part of a register",
         "operand.hh, ScalarOperand::readSpecialVal; few instructions of insts/ ask isSDWAInst",
     ),
     Defect(
         "refused_sdwa",
+        "the same",
         rf"v_(?!(?:{_SDWA}|cmp_eq_u16|cmp_ne_u16)_)\w+_sdwa",
         "gem5 ends: SDWA not implemented (or: not supported)",
         "insts/vop1.cc, vop2.cc and vopc.cc, panic_if(isSDWAInst())",
@@ -113,6 +118,7 @@ DEFECTS = (
     ),
     Defect(
         "short_words",
+        "v_cmp_eq_u16_sdwa, v_cmp_ne_u16_sdwa",
         r"v_cmp_(?:eq|ne)_u16_sdwa(?=.* src[01]_sel:WORD_)",
         "of a word only the lower 15 bits are compared",
         "insts/op_encodings.hh, sdwabSelect",
@@ -120,18 +126,21 @@ DEFECTS = (
     ),
     Defect(
         "lane_moves",
+        "DPP: v_add_f32 ... row_shr:1",
         rf"v_(?:{_DPP})_dpp",
         "lanes are moved to the wrong places",
         "insts/inst_util.hh, dppInstImpl and processDPP",
     ),
     Defect(
         "ignored_dpp",
+        "most with DPP: v_max_f32_dpp, ...",
         rf"v_(?!(?:{_DPP})_)\w+_dpp",
         "the first operand is the instruction's second word, no lane is moved",
         "operand.hh, ScalarOperand::readSpecialVal; few instructions of insts/ ask isDPPInst",
     ),
     Defect(
         "refused_dpp",
+        "the same",
         rf"v_(?!(?:{_DPP})_)\w+_dpp",
         "gem5 ends: DPP not implemented (or: not supported)",
         "insts/vop1.cc, vop2.cc and vopc.cc, panic_if(isDPPInst())",
@@ -139,12 +148,14 @@ DEFECTS = (
     ),
     Defect(
         "mirrored_lanes",
+        "DPP with row_mirror, row_half_mirror, wave_rol, wave_shl",
         rf"v_(?:{_DPP})_dpp(?=.* (?:row_(?:half_)?mirror|wave_rol:1|wave_shl:1))",
         "lanes come from the wrong places",
         "insts/inst_util.hh, dppInstImpl",
     ),
     Defect(
         "kept_lanes",
+        "DPP without bound_ctrl:0, or with row_mask, bank_mask",
         rf"v_(?:{_DPP})_dpp(?=.* (?:(?:row_sh[lr]|row_bcast|wave_sh[lr]):\d+(?!.*bound_ctrl)"
         r"|(?:row|bank)_mask:0x[0-9a-e]\b))",
         "lanes that nothing comes to, or that a mask leaves out, are written; the GPU keeps what was there",
@@ -153,14 +164,22 @@ DEFECTS = (
     ),
     Defect(
         "scalar_sdwa",
+        "SDWA with a scalar operand",
         r"v_(?!cmp)\w+_sdwa(?= [^,]+,.*\bs\d+\b)",
         "a scalar operand is taken for the vector register of the same number: its value is read, or gem5 "
         "ends with VGPR index out of range",
         "insts/op_encodings.cc, Inst_VOP2::initOperandInfo, and op_encodings.hh, sdwaSrcHelper",
     ),
-    Defect("byte_permutation", r"v_perm_b32", "bytes are put 1 bit apart, not 8", "V_PERM_B32::execute"),
+    Defect(
+        "byte_permutation",
+        "v_perm_b32",
+        r"v_perm_b32",
+        "bytes are put 1 bit apart, not 8",
+        "V_PERM_B32::execute",
+    ),
     Defect(
         "wide_literals",
+        "s_mov_b64 and its like with a literal",
         r"s_\w+_[bu]64(?=.*\b0x[0-9a-f]+$)",
         "a literal in a 64-bit operand ends gem5: Assertion `NumDwords == 1' failed",
         "operand.hh, ScalarOperand::readSpecialVal",
@@ -168,6 +187,7 @@ DEFECTS = (
     ),
     Defect(
         "first_lane_register",
+        "v_readfirstlane_b32",
         r"v_readfirstlane_b32",
         "its scalar register is taken for a vector register, which may not be there: VGPR index out of range",
         "insts/op_encodings.cc, Inst_VOP1::initOperandInfo",
@@ -175,6 +195,7 @@ DEFECTS = (
     ),
     Defect(
         "split_pairs",
+        "flat_load_dwordx2, flat_store_dwordx2, global_...",
         r"(?:flat|global)_(?:load|store)_dwordx2",
         "where its 8 bytes lie in two cache lines, the second half takes the place of the first",
         "insts/, initMemRead<VecElemU64>, and gpu_mem_helpers.hh, initMemReqHelper",
@@ -182,6 +203,7 @@ DEFECTS = (
     ),
     Defect(
         "lds_triples",
+        "ds_read_b96, ds_write_b96",
         r"ds_(?:read|write)_b96",
         "every lane but the first takes words of other lanes",
         "insts/ds.cc (instructions.cc before v24.0), Inst_DS__DS_READ_B96::completeAcc and "
@@ -189,6 +211,7 @@ DEFECTS = (
     ),
     Defect(
         "wide_scratch",
+        "scratch_load_dwordx2, x3, x4, scratch_store_...",
         r"scratch_(?:load|store)_dwordx[234]",
         "gem5 ends: Misaligned swizzled scratch access not yet implemented (at lanes 15, 31, ...)",
         "gpu_mem_helpers.hh, initScratchReqHelper",
@@ -196,6 +219,7 @@ DEFECTS = (
     ),
     Defect(
         "ignored_signs",
+        "32-bit float compares, v_cmp_class, v_ldexp_f32 with |x| or -x",
         rf"v_cmpx?_(?:(?!(?:f|tru)_)[a-z]+_f32|class_f(?:32|64))(?:_e64)?{_SIGNED}"
         rf"|v_ldexp_f32(?:_e64)?{_SIGNED}|v_(?:add|mac)_f32_dpp(?= [^,]+, {_SIGN})",
         "the number is taken without its |x| or -x",
@@ -204,12 +228,14 @@ DEFECTS = (
     ),
     Defect(
         "ignored_choice_signs",
+        "v_cndmask_b32 with |x| or -x",
         rf"v_cndmask_b32(?:_e64)?{_SIGNED}",
         "a number is chosen without its |x| or -x",
         "insts/vop3.cc, V_CNDMASK_B32::execute",
     ),
     Defect(
         "refused_choice_signs",
+        "the same",
         rf"v_cndmask_b32(?:_e64)?{_SIGNED}",
         "an |x| or -x ends gem5: Assertion `!(instData.ABS & 0x1)' failed (or NEG)",
         "insts/instructions.cc, V_CNDMASK_B32::execute",
@@ -217,18 +243,21 @@ DEFECTS = (
     ),
     Defect(
         "output_modifiers",
+        "any with clamp, mul:2, mul:4, div:2",
         r"v_(?!pk_|dot|mad_mix|cvt_f16_f32|cvt_f32_f16)\w+(?= .*(?: clamp\b| mul:[24]\b| div:2\b))",
         "the result is neither limited (clamp) nor multiplied (mul:2, mul:4, div:2)",
         "insts/vop3.cc (instructions.cc before v24.0), which reads neither CLAMP nor OMOD",
     ),
     Defect(
         "negative_fractions",
+        "v_fract_f32, v_fract_f64",
         r"v_fract_f(?:32|64)(?:_e32|_e64)?",
         "of a negative number x, x - trunc(x) is taken for x - floor(x)",
         "insts/vop1.cc, vop3.cc (instructions.cc before v24.0), V_FRACT_F32, V_FRACT_F64: std::modf",
     ),
     Defect(
         "buffer_pairs",
+        "buffer_store_dwordx2, x3",
         r"buffer_store_dwordx[23]",
         "every lane but the first stores words of other lanes",
         "insts/mubuf.cc (instructions.cc before v24.0), BUFFER_STORE_DWORDX2 and X3::execute (lane * 4); "
@@ -236,6 +265,7 @@ DEFECTS = (
     ),
     Defect(
         "skipped_swizzles",
+        "ds_swizzle_b32",
         r"ds_swizzle_b32",
         "nothing is moved: the result's register keeps what was there",
         "insts/ds.cc (instructions.cc before v24.0), DS_SWIZZLE_B32 without the flag MemoryRef, and "
@@ -246,33 +276,30 @@ DEFECTS = (
 WRONG_VALUES: frozenset[DefectName] = frozenset(
     defect.name for defect in DEFECTS if not defect.ends_gem5 and not defect.seldom
 )
-"""Those that a finished run can have met without a word."""
+"""Defects that a completed run can meet without a message."""
 
 
 def pattern_of(name: DefectName) -> str:
-    """What the instructions of a defect match in LLVM's disassembly."""
+    """Pattern of a defect's instructions in LLVM's disassembly."""
     return next(defect.pattern for defect in DEFECTS if defect.name == name)
 
 
 def explained(text: str, objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> str:
-    """``text``, and what :func:`suspects` finds in a run's code objects, if there is anything."""
+    """``text`` with the result of :func:`suspects` for a run's code objects, if any."""
     named = "; ".join(suspects(objects, gfx, present))
     return f"{text}; gem5 executes wrongly {named}" if named else text
 
 
 def suspects(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> tuple[str, ...]:
-    """``instruction, ...: what gem5 does (where)`` for every defect that the code objects can meet.
+    """``instruction, ...: effect (source)`` for each defect that the code objects can meet.
 
-    Args:
-        present: the defects that the gem5 in question has.
-
-    Nothing is found where no llvm-objdump lies beside the machine's clang.
+    Finds nothing without llvm-objdump next to the machine's clang. ``present`` are the defects of the gem5.
     """
     return tuple(told(defect, names) for defect, names in met(objects, gfx, present).items())
 
 
 def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> dict[Defect, tuple[str, ...]]:
-    """By defect: the names of the instructions in the code objects that meet it, as :func:`suspects`."""
+    """By defect, the names of its instructions in the code objects, as in :func:`suspects`."""
     looked_for = [defect for defect in DEFECTS if defect.name in present]
     if not looked_for:
         return {}
@@ -281,5 +308,5 @@ def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> d
 
 
 def told(defect: Defect, names: Iterable[str]) -> str:
-    """The instructions, what gem5 does with them, and where."""
+    """The instructions, gem5's effect, and its source."""
     return f"{', '.join(names)}: {defect.effect} ({defect.source})"

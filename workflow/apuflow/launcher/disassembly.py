@@ -1,4 +1,4 @@
-"""What LLVM's disassembler says of a code object."""
+"""Disassembly of code objects by LLVM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CALL: Final = "s_swappc_b64"
 
 
 def disassembled(path: Path, gfx: str, *options: str) -> str:
-    """What the llvm-objdump beside the machine's clang prints of a code object; "" where there is none."""
+    """Output of the llvm-objdump next to the machine's clang for a code object; "" without one."""
     from apuflow.miopen.compiler import host_compiler
 
     try:
@@ -27,15 +27,14 @@ def disassembled(path: Path, gfx: str, *options: str) -> str:
 
 
 def instructions(text: str) -> list[str]:
-    """The instructions in a disassembly, one a line, without addresses."""
+    """Instructions of a disassembly, one a line, without addresses."""
     return [line.partition("//")[0].strip() for line in text.splitlines() if line.startswith("\t")]
 
 
 def executed(path: Path, gfx: str) -> list[str]:
-    """The instructions of a code object's kernels, one a line; of its functions, too, if a kernel calls any.
+    """Instructions of a code object's kernels, one a line, and of its functions if a kernel calls one.
 
-    A compiler leaves functions in an object that it has copied into each kernel. An object without kernels is
-    taken as a whole.
+    Compilers leave inlined functions in the object. Of an object without kernels, all instructions count.
     """
     text = disassembled(path, gfx, "-d", "-t")
     entries = _kernels(path)

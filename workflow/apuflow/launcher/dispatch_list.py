@@ -1,4 +1,4 @@
-"""Dispatch lists: what the guest program reads. Grammar: docs/gem5-kernels.md; reader: guest/list.c."""
+"""Dispatch lists, the guest program's input. Grammar: docs/gem5-kernels.md; reader: guest/list.c."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 END_MARKER = "apuflow-launcher: {count} of {count} dispatches done"
 REDIRECTED = ("/proc", "/sys", "/tmp")
-"""apu_se.py shows the guest a directory of its own under these names (RedirectPath)."""
+"""apu_se.py redirects these paths of the guest to another directory (RedirectPath)."""
 
 SCALARS = {
     "uchar": ("u8", "B"),
@@ -34,14 +34,14 @@ SCALARS = {
 
 
 FROM_FILE = ("file", "loaded")
-"""Kinds of contents that stand in the list's data file, from the offset that follows."""
+"""Kinds of contents from the list's data file, at the offset that follows."""
 
 
 def guest_path(path: str | Path) -> str:
     """``path`` as the guest opens it; relative means to its working directory.
 
-    An absolute path is doubly rooted where apu_se.py would redirect it: gem5 compares
-    the beginning of the path as text, so ``//tmp/x`` is the host's ``/tmp/x``.
+    Absolute paths that apu_se.py would redirect get a second slash: gem5 compares the path as text, so
+    ``//tmp/x`` is the host's ``/tmp/x``.
 
     Raises:
         ConfigError: white space in the path (neither the list nor apu_se.py's ``--options`` can carry it).
@@ -58,14 +58,14 @@ def guest_path(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a buffer holds before the first dispatch; the simulated CPU writes it, unless it is loaded."""
+    """A buffer's initial contents; the simulated CPU writes them unless they are loaded."""
 
     kind: str
     parameters: tuple[int, ...] = ()
 
     @classmethod
     def touch(cls) -> Contents:
-        """One store per page: the pages exist, their contents are zero and mostly uncached."""
+        """One store per page: the pages exist; their contents are zero and mostly uncached."""
         return cls("touch")
 
     @classmethod
@@ -94,13 +94,15 @@ class Contents:
         return cls("indices", (seed, modulus))
 
     def values(self, size: int, data: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """The bytes that a buffer of ``size`` bytes holds; ``data`` is the data file, for :meth:`file`."""
+        """The bytes of a buffer of ``size`` bytes; ``data`` is the data file, for :meth:`file`."""
         import numpy as np
 
         match self.kind:
             case "uniform":
                 bits = _mix(self.parameters[0], size // 4) >> np.uint32(8)
                 return (bits.astype(np.float32) * np.float32(2.0**-24)).view(np.uint8)
+            case "constant":
+                return np.full(size // 4, self.parameters[0], np.uint32).view(np.uint8)
             case "modulo":
                 return (_mix(self.parameters[0], size) % np.uint32(self.parameters[1])).astype(np.uint8)
             case "indices":
@@ -125,14 +127,14 @@ def _mix(seed: int, count: int) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of ``size`` bytes (a multiple of 4) that kernels take the address of."""
+    """Memory of ``size`` bytes (a multiple of 4) for kernels."""
 
     name: str
     size: int
     contents: Contents
 
     def line(self) -> str:
-        """As the guest program reads it."""
+        """The statement in the guest program's grammar."""
         words = ["buffer", self.name, self.size, self.contents.kind, *self.contents.parameters]
         return " ".join(map(str, words))
 
@@ -146,7 +148,7 @@ class Argument:
     offset: int = 0
 
     def line(self) -> str:
-        """Raises ConfigError for a type that OpenCL kernels here do not take, or a value outside its type."""
+        """The statement; raises ConfigError for an unsupported type or a value outside its type."""
         if self.kind == "buffer":
             return f"arg buffer {self.value}" + (f" {self.offset}" if self.offset else "")
         if self.kind not in SCALARS:
@@ -189,10 +191,10 @@ class DispatchList:
     """Everything one guest process does, in order.
 
     Attributes:
-        device: the GPU that gem5 plays, one of ``apuflow.core.gpus``.
-        statistics: what the guest does with gem5's: nothing in the whole ``run``, ``reset`` them before each
-            dispatch, or (``dispatch``) also write a block after it.
-        data: the file that :meth:`Contents.file` refers to.
+        device: the simulated GPU, one of ``apuflow.core.gpus``.
+        statistics: handling of gem5's: none (``run``), ``reset`` before each dispatch, or also a block after
+        it (``dispatch``).
+        data: the file of :meth:`Contents.file`.
     """
 
     device: str
@@ -208,11 +210,11 @@ class DispatchList:
 
     @property
     def end_marker(self) -> str:
-        """The line that the guest prints last, if everything has run."""
+        """The last line that the guest prints after a complete run."""
         return END_MARKER.format(count=len(self.dispatches))
 
     def text(self) -> str:
-        """The list as the guest reads it."""
+        """The list as text for the guest."""
         objects = list(dict.fromkeys(dispatch.object for dispatch in self.dispatches))
         lines = ["apuflow-dispatch-list 1", f"device {self.device}", "wait event"]
         lines.append(f"statistics {self.statistics}")

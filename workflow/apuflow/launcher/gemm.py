@@ -1,8 +1,4 @@
-"""The tiled SGEMM kernel that stands in for rocBLAS: source and arguments.
-
-rocBLAS of the gcn-gpu image picks one of Tensile's assembly kernels at run time; which one, and
-its geometry, cannot be derived from the call. Tables name this kernel as a stand-in.
-"""
+"""The tiled SGEMM kernel that stands in for rocBLAS: source and arguments. Tables name it as a stand-in."""
 
 from __future__ import annotations
 

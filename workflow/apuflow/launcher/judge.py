@@ -1,4 +1,4 @@
-"""What a run's kernels have computed: each output that the guest left, against NumPy."""
+"""Compare the outputs of a run's kernels with NumPy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from apuflow.launcher.defects import WRONG_VALUES, DefectName, explained, suspec
 from apuflow.launcher.plan import GuestRun
 
 LARGEST = 1 << 24
-"""Elements of all buffers together up to which outputs are compared: NumPy takes about 1 GB for it."""
+"""Largest number of elements of all buffers for a comparison, which takes NumPy about 1 GB."""
 
 
 @dataclass(frozen=True)
 class ProgramJudge:
-    """Judges a whole program whose outputs nobody can read, by the instructions in its kernels.
+    """Judges a program without readable outputs by the instructions of its kernels.
 
     Attributes:
-        objects: code objects that it loads.
+        objects: its code objects.
         defects: instructions that its gem5 executes wrongly.
     """
 
@@ -30,7 +30,7 @@ class ProgramJudge:
     defects: tuple[DefectName, ...]
 
     def results(self, _directory: Path, /) -> Results | None:
-        """What may have made the results wrong without a word; None: nothing is known to."""
+        """Known causes of wrong results in a completed run; None if there are none."""
         named = suspects(self.objects, self.gfx, WRONG_VALUES.intersection(self.defects))
         if not named:
             return None
@@ -47,10 +47,10 @@ class KernelJudge:
 
     Attributes:
         run: what the guest ran.
-        objects: its code objects, by the name that the list gives them.
-        data: the file that inputs were filled from.
+        objects: its code objects by their names in the list.
+        data: the file with the inputs.
         defects: instructions that its gem5 executes wrongly.
-        shares: of each dispatch the share of its grid that is launched; none: all of it.
+        shares: the launched share of each dispatch's grid; empty: all of it.
     """
 
     run: GuestRun
@@ -60,9 +60,9 @@ class KernelJudge:
     shares: tuple[float, ...] = ()
 
     def results(self, directory: Path) -> Results:
-        """Compare the outputs in a finished process's ``directory``; those that agree are removed.
+        """Compare the outputs in a finished process's ``directory``; remove those that agree.
 
-        Where not all workgroups were launched, what the others would have written is left out.
+        Elements of workgroups that were not launched are left out.
         """
         if not self.run.outputs:
             elements = sum(buffer.size // 4 for buffer in self.run.contents.buffers)

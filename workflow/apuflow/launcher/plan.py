@@ -1,6 +1,6 @@
-"""From a layer's launches to the guest process that runs them: its dispatch list, its files, its proof.
+"""From a layer's launches to the guest process that runs them: dispatch list, files, proof.
 
-All launches run in one process, in order, on shared buffers: caches hold what the kernel before left.
+All launches run in one process, in order, on shared buffers, so caches keep the previous kernel's lines.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from apuflow.rocblas.call import SCALE_SOURCE
 
 PAGE = 4096
 DIRECTORY = Path("all")
-"""Where a process keeps its list and its outputs, below its working directory."""
+"""Directory of a process's list and outputs, below its working directory."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A buffer that the guest writes to ``path`` at its end: ``elements`` of 32-bit floats."""
+    """A buffer of 32-bit floats that the guest writes to ``path`` at its end."""
 
     buffer: str
     elements: int
@@ -44,8 +44,8 @@ class GuestRun:
     """One guest process.
 
     Attributes:
-        list_file: the guest program's only argument, as its working directory shows it.
-        contents: what the list says.
+        list_file: the guest program's only argument, relative to its working directory.
+        contents: the list.
         launches: parallel to the list's dispatches; loops are unrolled.
         outputs: files that the run leaves.
     """
@@ -61,13 +61,13 @@ class GuestRun:
         return self.contents.end_marker
 
     def without_outputs(self) -> GuestRun:
-        """The same run, leaving no buffers behind."""
+        """The same run without dumped buffers."""
         steps = tuple(step for step in self.contents.steps if not isinstance(step, Dump))
         return replace(self, contents=replace(self.contents, steps=steps), outputs=())
 
 
 def kernel_source(launch: Launch) -> Row:
-    """What has to be compiled for a launch: a program of MIOpen's, a kernel of rocBLAS', or one of ours."""
+    """The source of a launch: a program of MIOpen, a kernel of rocBLAS, or one of ours."""
     if launch.kernel == gemm.KERNEL:
         assert launch.gemm is not None
         return Row(gemm.PROGRAM.name, gemm.compile_arguments(launch.gemm))
@@ -77,7 +77,7 @@ def kernel_source(launch: Launch) -> Row:
 
 
 def source_directory(program: str, kernels: Path) -> Path:
-    """Where a program's source stands: among MIOpen's ``kernels``, or beside the code that launches it."""
+    """Directory of a program's source: MIOpen's ``kernels``, or that of the code that launches it."""
     if program == gemm.PROGRAM.name:
         return gemm.PROGRAM.parent
     if program == SCALE_SOURCE.name:
@@ -95,17 +95,16 @@ def guest_run(
     statistics: Statistics = "dispatch",
     in_memory: bool = False,
 ) -> GuestRun:
-    """The guest process of a layer or network; nothing is written yet.
+    """Plan the guest process of a layer or network; nothing is written.
 
     Args:
         launches: from :func:`apuflow.miopen.launches`; at least one.
         device: a GPU of ``apuflow.core.gpus``.
         objects: the compiled code object of every kernel source.
-        data: file of uniform floats to fill inputs from (DNNMark's ``-mmap``); without it the guest
-            computes them.
+        data: file of uniform floats for the inputs (DNNMark's ``-mmap``); without it the guest computes them.
         data_bytes: its size.
         statistics: see DispatchList.
-        in_memory: no cache holds the inputs of the data file; otherwise the CPU writes them.
+        in_memory: gem5 loads inputs of the data file past the caches; otherwise the CPU writes them.
 
     Raises:
         ConfigError: a data file smaller than a buffer.
@@ -128,7 +127,7 @@ def guest_run(
 
 
 def initial_contents(runs: GuestRun) -> dict[str, Buffer]:
-    """The buffers of a run by the name that its launches use."""
+    """The buffers of a run by their names in its launches."""
     names = dict.fromkeys(str(arg.value) for launch in runs.launches for arg in _memory(launch))
     return dict(zip(names, runs.contents.buffers, strict=True))
 
@@ -161,7 +160,8 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
         elif arg.name == "mask":
             buffers[name] = size, Contents.modulo(number, _window(launch))
         elif arg.name == "index":
-            buffers[name] = size, Contents.indices(number, _rows(launch))
+            rows = next(int(arg.value) for arg in launch.args if arg.name == "rows")
+            buffers[name] = size, Contents.indices(number, rows)
         elif not data_bytes:
             buffers[name] = size, Contents.uniform(number)
         else:
@@ -178,13 +178,8 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
     return buffers
 
 
-def _rows(launch: Launch) -> int:
-    """Rows of the table that an index points into."""
-    return next(int(arg.value) for arg in launch.args if arg.name == "rows")
-
-
 def _window(launch: Launch) -> int:
-    """Elements of a pooling window: the values that its mask may hold."""
+    """Elements of a pooling window, which bound its mask."""
     given = definitions(launch.arguments)
     return min(math.prod(int(given.get(f"MLO_POOLING_KERNEL_SZ{axis}", 1)) for axis in (0, 1)), 256)
 

@@ -14,7 +14,7 @@ from apuflow.core.gpus import GPUS
 
 GUEST = Path(__file__).parent / "guest"
 SYSTEM_SOURCE = "sys.c"
-"""The one file with system calls and the entry point; tests link another in its place."""
+"""The only file with system calls and the entry point; tests link another one."""
 
 DEVICES = "-DGPUS=" + ",".join(
     f'{{"{gpu.name}",{gpu.elf_machine},{gpu.kfd_id},{gpu.discrete:d},{gpu.wide_doorbell:d},{gpu.doubled_ring:d}}}'
@@ -36,7 +36,7 @@ def sources(*, system: bool = True) -> list[Path]:
 
 @cache
 def sources_identity() -> str:
-    """Sixteen hex digits that change with the guest's C files and headers, and with the GPUs."""
+    """16 hexadecimal digits over the guest's C files, headers and GPUs."""
     files = sorted(path for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
     content = DEVICES + "\0".join(f"{path.name}\0{path.read_text(encoding='utf-8')}" for path in files)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -47,7 +47,7 @@ def build_launcher(cc: str, out: Path) -> None:
 
     Args:
         cc: a C compiler that targets x86-64 Linux (gcc 8 or clang 7 and later).
-        out: the executable to write; it appears only when it is complete.
+        out: the executable, which appears only when complete.
 
     Raises:
         EngineError: the compiler is missing or fails.

@@ -1,4 +1,4 @@
-"""Dispatch lists as other programs write them, read back. Grammar: docs/gem5-kernels.md."""
+"""Read dispatch lists of other programs. Grammar: docs/gem5-kernels.md."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _PARAMETERS: Final = {
 }
 """Numbers that follow each kind of contents."""
 _WITHOUT_MEANING: Final = ("wait", "statistics", "check")
-"""Statements that say how the launcher works, not what the kernels do."""
+"""Statements about the launcher, not about the kernels."""
 
 Words: TypeAlias = list[str]
 
 
 def read_list(path: Path) -> DispatchList:
-    """A dispatch list; paths in it are taken from its own directory.
+    """Read a dispatch list; its paths are relative to its directory.
 
     Raises:
-        ConfigError: it cannot be read, or a line is not a statement of a dispatch list.
+        ConfigError: the file cannot be read, or a line is not a statement of a dispatch list.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -71,7 +71,7 @@ def _wrong(path: Path, line: int, what: str, value: str) -> ConfigError:
 
 @dataclass
 class _Reader:
-    """What was read so far; ``due``: arguments that the last dispatch still needs."""
+    """State of reading; ``due``: missing arguments of the last dispatch."""
 
     path: Path
     device: str = ""
@@ -83,7 +83,7 @@ class _Reader:
     ended: bool = False
 
     def statement(self, words: Words) -> None:
-        """Take one line; raises ValueError saying what is wrong with it."""
+        """Read a line; raises ValueError with its mistake."""
         name, *rest = words
         if self.due and name != "arg":
             raise ValueError(f"{self.due} arguments missing before this line")
@@ -132,7 +132,8 @@ class _Reader:
             raise ValueError("unknown contents, or not their numbers")
         limit = 1 << 64 if kind in FROM_FILE else 1 << 32
         contents = Contents(kind, tuple(_number(each, limit - 1) for each in numbers))
-        if kind in ("modulo", "indices") and not 0 < contents.parameters[1] <= _largest_modulus(kind):
+        largest = 256 if kind == "modulo" else (1 << 31) - 1
+        if kind in ("modulo", "indices") and not 0 < contents.parameters[1] <= largest:
             raise ValueError("a modulus is above 0, of modulo at most 256")
         if kind in FROM_FILE and self.data is None:
             raise ValueError("contents from a file, but no data line before")
@@ -160,7 +161,7 @@ class _Reader:
         self.due -= 1
 
     def result(self, lines: int) -> DispatchList:
-        """The whole list; raises ConfigError for what it lacks."""
+        """The complete list; raises ConfigError for missing parts."""
         for what in self._missing():
             raise _wrong(self.path, lines, what, "")
         return DispatchList(self.device, tuple(self.buffers), tuple(self.steps), data=self.data)
@@ -172,10 +173,6 @@ class _Reader:
             yield "no device line"
         if not any(isinstance(step, Dispatch) for step in self.steps):
             yield "nothing to dispatch"
-
-
-def _largest_modulus(kind: str) -> int:
-    return 256 if kind == "modulo" else (1 << 31) - 1
 
 
 def _number(word: str, limit: int = (1 << 32) - 1) -> int:

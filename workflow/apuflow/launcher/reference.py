@@ -1,4 +1,4 @@
-"""What a guest run must leave in memory, by NumPy in double precision, against what it has left."""
+"""Compare the memory after a guest run with NumPy in double precision."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from apuflow.launcher.reference_kernels import execute
 TOLERANCE = 1e-4
 """Largest difference from the reference, relative to the largest element of the buffer.
 
-It allows for the order in which the workgroups of a split sum (rocBLAS' GlobalSplitU, up to 32) add to an
-element, which differs from machine to machine: 32 additions round by at most 32 * 2**-24 = 2e-6."""
+It includes the order of additions in a split sum (rocBLAS' GlobalSplitU, up to 32), which differs between
+machines: 32 additions round by at most 32 * 2**-24 = 2e-6."""
 
 
 _TYPES: Mapping[str, type[np.generic]] = {"modulo": np.uint8, "indices": np.int32}
-"""Elements of a buffer by how it is filled, where they are not 32-bit floats."""
+"""Element types of buffers by their contents, if not 32-bit floats."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Comparison:
 
 
 def expected_outputs(run: GuestRun, data: Array | None = None) -> Memory:
-    """Every buffer of a guest run after its last dispatch. ``data``: bytes of the data file."""
+    """All buffers of a guest run after its last dispatch; ``data`` is the data file."""
     memory = _initial(run, data)
     for launch in run.launches:
         execute(launch, memory)
@@ -56,13 +56,11 @@ def _initial(run: GuestRun, data: Array | None) -> Memory:
 def compare(
     run: GuestRun, data: Array | None = None, directory: Path = Path(), shares: Sequence[float] = ()
 ) -> tuple[Comparison, ...]:
-    """The dumped outputs of a finished run against NumPy.
+    """Compare the dumped outputs of a finished run with NumPy.
 
-    Args:
-        directory: what their paths are relative to.
-        shares: of each dispatch the share of its grid that was launched; none: all of it. Outputs made from
-            what workgroups that were not launched would have written are left out; of the others those
-            elements are compared that the run has changed.
+    Args: directory: base of their paths. shares: the launched share of each dispatch's grid; empty: all of
+    it. Outputs that depend on workgroups that were not launched are left out; of the others, elements that
+    the run changed are compared.
 
     Raises:
         NotModelled: a kernel without a reference.
@@ -73,7 +71,8 @@ def compare(
     before = _initial(run, data) if written else {}
     found = []
     for output in run.outputs:
-        actual, want = _read(directory / output.path, output.elements), expected[output.buffer]
+        actual = np.fromfile(directory / output.path, np.float32, output.elements)
+        want = expected[output.buffer]
         share = written.get(output.buffer, 1.0)
         if share == 0.0:
             continue
@@ -89,9 +88,9 @@ def compare(
 
 
 def partly_written(run: GuestRun, shares: Sequence[float]) -> Mapping[str, float]:
-    """What is left of each buffer that a run does not write whole: the share of the launch that writes it.
+    """By partly written buffer, the share of the launch that writes it.
 
-    0 where a launch reads another such buffer: what it computes is not what the whole run would.
+    It is 0 if that launch reads another such buffer.
     """
     written: dict[str, float] = {}
     for launch, share in zip(run.launches, shares, strict=False):
@@ -104,12 +103,8 @@ def partly_written(run: GuestRun, shares: Sequence[float]) -> Mapping[str, float
     return written
 
 
-def _read(path: Path, elements: int) -> Array:
-    return np.fromfile(path, np.float32, elements)
-
-
 def difference(name: str, actual: Array, expected: Array) -> Comparison:
-    """Compare two buffers; elements that are not finite on one side only count as infinitely wrong."""
+    """Compare two buffers; an element that is finite on one side only is infinitely wrong."""
     want = np.asarray(expected, np.float64)[: actual.size]
     if actual.size != expected.size or not np.isfinite(actual).all():
         return Comparison(name, actual.size, float("inf"))

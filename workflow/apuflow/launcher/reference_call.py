@@ -1,4 +1,4 @@
-"""A launch as NumPy's versions of kernels read it: arguments by name, buffers in order."""
+"""A launch for NumPy's versions of kernels: arguments by name, buffers in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Call:
         return int(self.defines[name])
 
     def defined(self, prefix: str, names: str) -> list[int]:
-        """Definitions that begin alike."""
+        """Definitions with a common prefix."""
         return [self.define(prefix + name) for name in names.split()]
 
     def read(self, index: int, shape: Sequence[int] | None = None) -> Array:

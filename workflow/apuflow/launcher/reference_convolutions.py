@@ -21,7 +21,7 @@ class _Layer(NamedTuple):
     groups: int
 
     def columns(self, images: Array) -> Array:
-        """(n, groups, taps of all channels, pixels): what every output sees."""
+        """(n, groups, taps of all channels, pixels): the inputs of each output."""
         seen = patches(images.reshape(self.image), self.window, self.out)
         n = self.image[0]
         return seen.reshape(n, self.groups, -1, self.out[0] * self.out[1])
@@ -68,7 +68,7 @@ def _layer(call: Call, image: str, filtered: str, pad: Sequence[int] | None = No
 
 
 def _data(call: Call) -> None:
-    """Forward, or the gradient of the input: MIOpenConvUni's padding is then that of the turned filter."""
+    """Forward, or the gradient of the input, whose padding is that of the turned filter."""
     if call.define("MLO_DIR_FORWARD"):
         call.write(2, _layer(call, "IN", "OUT").forward(call.read(0), call.read(1)))
         return
@@ -91,7 +91,7 @@ def _pointwise(call: Call) -> None:
 
 
 def _weights(call: Call) -> None:
-    """A gradient for every part of the batch, one behind the other."""
+    """The gradients of all parts of the batch, consecutively."""
     sums = _layer(call, "IN", "OUT").weight_gradients(call.read(0), call.read(1))
     images = int(call.defines.get("MLO_N_BATCH_LOOPS", len(sums)))
     call.write(2, np.add.reduceat(sums, range(0, len(sums), images)))
@@ -103,7 +103,7 @@ def _sums(call: Call) -> None:
 
 
 def _seen(call: Call) -> None:
-    """The pixels that a strided filter of 1x1 sees."""
+    """The pixels that a strided 1x1 filter reads."""
     n, c, out_h, out_w = call.defined("MLO_", "BATCH_SZ N_INPUTS IN_HEIGHT IN_WIDTH")
     area, width = call.defined("MLO_", "IN0_CHANNEL_STRIDE IN0_STRIDE")
     across, down = call.defined("MLO_", "FILTER0_STRIDE0 FILTER0_STRIDE1")

@@ -1,8 +1,7 @@
 """NumPy's version of every kernel, by the definition of the primitive, not by the kernel's algorithm.
 
-Semantics that the definitions leave open follow MIOpen's kernel sources at rocm-4.0.1: averages count real
-pixels only, running variance is unbiased, LRN within a channel divides by the clipped window backward and by
-the full one forward.
+Details follow MIOpen's kernel sources at rocm-4.0.1: averages count real pixels only, running variance is
+unbiased, LRN within a channel divides by the full window forward and by the clipped one backward.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from apuflow.miopen.launch import Launch
 
 
 def execute(launch: Launch, memory: Memory) -> None:
-    """Play one launch.
+    """Execute a launch.
 
     Raises:
-        NotModelled: a kernel without a reference here.
+        NotModelled: a kernel without a reference.
     """
     kernel = _product if launch.gemm is not None else _KERNELS.get(launch.kernel)
     kernel = kernel or _OTHERS.get(launch.kernel)

@@ -34,7 +34,7 @@ def _bias_gradient(call: Call) -> None:
 
 
 def _places(call: Call, side: str, dimensions: int) -> Array:
-    """Where the elements of a strided copy lie in one of its buffers."""
+    """Positions of a strided copy's elements in one of its buffers."""
     found = np.full((1,) * dimensions, call[f"{side}_offset"])
     for axis in range(dimensions):
         steps = np.arange(call[f"length_{axis}"]) * call[f"{side}_stride_{axis}"]

@@ -12,7 +12,7 @@ _OPERATORS: Mapping[str, Callable[[Array, Array], Array]] = {"miopenAdd": np.add
 
 
 def _places(offset: int, pitch: int, rows: int, width: int) -> Array:
-    """Where the elements of rows lie in their buffer."""
+    """Positions of rows' elements in their buffer."""
     return offset + np.arange(rows)[:, None] * pitch + np.arange(width)
 
 
@@ -67,7 +67,7 @@ def _lstm_places(call: Call, names: str) -> list[Array]:
 
 
 def _packed(call: Call, offset: str) -> Array:
-    """Rows as long as the state, one behind the other: initial states, the cell's tanh."""
+    """Consecutive rows of the state's length: initial states, the cell's tanh."""
     return _places(call[offset], call["hidden"], call["batch"], call["hidden"])
 
 

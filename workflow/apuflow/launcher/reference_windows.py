@@ -35,7 +35,7 @@ class Window(NamedTuple):
 
 
 def patches(planes: Array, window: Window, out: Sequence[int], fill: float = 0.0) -> Array:
-    """(..., kernel_h, kernel_w, out_h, out_w): what every output sees of planes (..., h, w)."""
+    """(..., kernel_h, kernel_w, out_h, out_w): the inputs of each output from planes (..., h, w)."""
     h, w = planes.shape[-2:]
     need_h = (out[0] - 1) * window.stride_h + window.span_h
     need_w = (out[1] - 1) * window.stride_w + window.span_w
@@ -52,7 +52,7 @@ def patches(planes: Array, window: Window, out: Sequence[int], fill: float = 0.0
 
 
 def scatter(columns: Array, window: Window, size: Sequence[int]) -> Array:
-    """The adjoint of :func:`patches`: planes (..., h, w) in which every output's share is added up."""
+    """The adjoint of :func:`patches`: planes (..., h, w) with the sums of all outputs' shares."""
     out_h, out_w = columns.shape[-2:]
     need_h = (out_h - 1) * window.stride_h + window.span_h
     need_w = (out_w - 1) * window.stride_w + window.span_w
@@ -84,7 +84,7 @@ def pool_average(planes: Array, window: Window, out: Sequence[int]) -> Array:
 
 
 def pool_average_backward(gradient: Array, window: Window, size: Sequence[int]) -> Array:
-    """Each output's gradient in equal shares on the real pixels below its window."""
+    """Each output's gradient, divided equally among the real pixels below its window."""
     share = gradient / _covered(window, size, gradient.shape[-2:])
     spread = np.broadcast_to(
         share[..., None, None, :, :],
@@ -94,7 +94,7 @@ def pool_average_backward(gradient: Array, window: Window, size: Sequence[int]) 
 
 
 def pool_maximum_backward(gradient: Array, mask: Array, window: Window, size: Sequence[int]) -> Array:
-    """``mask``: which element of its window (row by row) every output has taken."""
+    """``mask``: the element of its window (row by row) that each output has taken."""
     places = np.arange(window.kernel_h * window.kernel_w).reshape(window.kernel_h, window.kernel_w, 1, 1)
     chosen = mask[..., None, None, :, :] == places
     return scatter(chosen * gradient[..., None, None, :, :], window, size)

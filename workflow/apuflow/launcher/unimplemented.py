@@ -1,7 +1,7 @@
-"""Instructions that gem5 does not execute: it ends with ``fatal`` where a kernel comes to one.
+"""Instructions that gem5 does not implement: a kernel that reaches one ends gem5 with ``fatal``.
 
 Source: gem5's decoder and ``execute`` methods, as ``tests/unit/unimplemented_sources.py`` reads them into
-``unimplemented.yaml`` beside this file. A release after those stands like the last one that was read.
+``unimplemented.yaml`` next to this file. Later releases are assumed equal to the last one read.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ from apuflow.core.gpus import gpu
 from apuflow.launcher.disassembly import executed
 
 _FORM = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
-"""What LLVM adds to a name for the encoding."""
+"""LLVM's suffix of a name for the encoding."""
 
 
 def missing(objects: Iterable[Path], gfx: str, releases: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """By release: instructions in the code objects that its gem5 does not execute, by name.
+    """By release, names of the code objects' instructions that its gem5 does not implement.
 
-    Args:
-        releases: some of gem5's own, as ``v24.0``; those after the last one of the table are like it.
-
-    Nothing is found where no llvm-objdump lies beside the machine's clang.
+    Finds nothing without llvm-objdump next to the machine's clang. ``releases`` are gem5's own, as ``v24.0``;
+    those after the table's last one equal it.
     """
     present = {_FORM.sub("", line.split()[0]) for path in objects for line in executed(path, gfx) if line}
     last = {name: _number(release) for name, release in _table()[gpu(gfx).isa.build_target].items()}
@@ -44,7 +42,7 @@ def _number(release: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, Mapping[str, str]]:
-    """By build and instruction: the last release that does not execute it."""
+    """By build and instruction, the last release without it."""
     import yaml
 
     text = Path(__file__).with_name("unimplemented.yaml").read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
-"""Whether a kernel does the same work in each workgroup when fewer of them are launched.
+"""Whether a kernel does the same work in each workgroup if fewer workgroups are launched.
 
-Told from the compiled kernel, so that it holds for every source and compiler. Where it cannot be told, the
-answer is no.
+The test reads the compiled kernel, so it holds for every source and compiler. In doubt the answer is no.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from pathlib import Path
 from apuflow.launcher.disassembly import disassembled, instructions
 
 GRID_SIZE = 12
-"""Where the sizes of the grid stand in a dispatch packet, 4 bytes for each axis (HSA System Architecture)."""
+"""Offset of the grid's sizes in a dispatch packet, 4 bytes per axis (HSA System Architecture)."""
 
 _TOGETHER = re.compile(r"\w*_atomic_|ds_gws_|buffer_wbinvl1|.*\bglc\b")
-"""Instructions by which workgroups tell one another something: atomics, caches passed by or invalidated."""
+"""Instructions for communication between workgroups: atomics, bypassed or invalidated caches."""
 _SYMBOL = re.compile(r"[0-9a-f]+ <(.+)>:$")
 _CALL = re.compile(r"s_(?:swappc|setpc|call)_b64")
 _LOAD = re.compile(r"s_load_dword(?:x(\d+))? [^,]+, (s\[\d+:\d+\]), (\S+)$")
@@ -26,19 +25,17 @@ _NO_RESULT = re.compile(
 _TWO_RESULTS = re.compile(
     r"v_(?:div_scale|add|addc|sub|subb|subrev|subbrev|mad_[iu]64)(?:_\w+)? \w+(?:\[[\d:]+\])?, s\["
 )
-"""Vector instructions whose second operand is a result, too: a bit for each lane."""
+"""Vector instructions whose second operand is also a result: a bit per lane."""
 _REGISTERS = re.compile(r"\bs(?:(\d+)|\[(\d+):(\d+)\])")
 
 
 @lru_cache(maxsize=4096)
 def needs_whole_grid(path: Path, kernel: str, others: frozenset[str], gfx: str, axis: int) -> str:
-    """Why fewer workgroups along ``axis`` (0 to 2) would not do the work of the first ones; "" if they would.
+    """Why fewer workgroups along ``axis`` (0 to 2) would change the work of the first ones; "" if not.
 
-    Args:
-        others: the other kernels of the code object: where one begins, this one ends.
-
-    A kernel sees the size of its grid in the dispatch packet alone (hidden arguments are given as for the
-    whole grid). Its address lies in two scalar registers that the kernel's descriptor names.
+    A kernel reads its grid's size from the dispatch packet only (hidden arguments are those of the whole
+    grid). The kernel's descriptor names two scalar registers with the packet's address. ``others`` are the
+    code object's other kernels.
     """
     descriptor = disassembled(path, gfx, "-D", f"--disassemble-symbols={kernel}.kd")
     code = _code(disassembled(path, gfx), kernel, others)
@@ -55,7 +52,7 @@ def needs_whole_grid(path: Path, kernel: str, others: frozenset[str], gfx: str, 
 
 
 def _code(text: str, kernel: str, others: frozenset[str]) -> list[str]:
-    """The instructions of a kernel; labels within it, as hand-written kernels have them, do not end it."""
+    """The instructions of a kernel; its own labels, as in hand-written kernels, do not end it."""
     lines: list[str] = []
     inside = False
     for line in text.splitlines():
@@ -67,7 +64,7 @@ def _code(text: str, kernel: str, others: frozenset[str]) -> list[str]:
 
 
 def _looks(code: list[str], first: int, axis: int) -> bool:
-    """Whether code reads the grid's size along an axis, or hands on the packet's address in ``first``."""
+    """Whether code reads the grid's size along an axis, or passes on the packet's address in ``first``."""
     pair, wanted = f"s[{first}:{first + 1}]", range(GRID_SIZE + 4 * axis, GRID_SIZE + 4 * axis + 4)
     held = True
     for line in code:
@@ -85,7 +82,7 @@ def _looks(code: list[str], first: int, axis: int) -> bool:
 
 
 def _results(line: str) -> int:
-    """How many of an instruction's operands, the first ones, it writes."""
+    """Number of an instruction's first operands that it writes."""
     return 0 if _NO_RESULT.match(line) else 2 if _TWO_RESULTS.match(line) else 1
 
 
@@ -98,7 +95,7 @@ def _sources(line: str) -> str:
 
 
 def _names(operands: str, first: int) -> bool:
-    """Whether one of the two registers from ``first`` on is among them."""
+    """Whether they include one of the two registers from ``first`` on."""
     for match in _REGISTERS.finditer(operands):
         low, high = int(match[1] or match[2]), int(match[1] or match[3])
         if low <= first + 1 and first <= high:

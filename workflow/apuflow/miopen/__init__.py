@@ -1,4 +1,4 @@
-"""MIOpen's kernels for DNNMark layers: what is launched, which objects that takes, where they are kept."""
+"""MIOpen's kernels for DNNMark layers: launches, kernel objects, databases."""
 
 from apuflow.miopen.derive import distinct, kernel_rows, launches, network_rows
 from apuflow.miopen.launch import Arg, Gemm, Launch, Row, expand

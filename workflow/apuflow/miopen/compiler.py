@@ -1,11 +1,8 @@
 """Compile OpenCL kernels for AMDGPU (clang on the host, ``clang-ocl`` in the image), and check the objects.
 
-A code object is read just far enough to know that it is whole and what it holds. Source: LLVM's "User Guide
-for AMDGPU Backend" (ELF header flags, ``<kernel>.kd`` descriptors).
-
-Why not pyelftools: it does not look whether a file is whole, so most of these checks would stay; in a
-damaged file it raises whatever it stumbles over; and it takes some 50 times as long for an object
-(measured).
+The reader checks that a code object is whole. Source: LLVM's "User Guide for AMDGPU Backend" (ELF header
+flags, ``<kernel>.kd`` descriptors). pyelftools does not check files for truncation, raises arbitrary errors
+on damaged ones, and takes 50 times as long (measured).
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GPUS
 
 Runner: TypeAlias = Callable[[Sequence[str], Path, Path], int]
-"""Run a command in a directory, append its output to a log file, give its exit status."""
+"""Runs a command in a directory, appends its output to a log file, returns its exit status."""
 
 CLANGS: Final = ("clang-15", "clang-16", "clang-14", "clang-17", "clang", "/opt/rocm/llvm/bin/clang")
 DEVICE_LIBRARIES: Final = (
@@ -39,15 +36,15 @@ CLANG_OCL_FLAGS: Final = ("-Wno-everything", "-Xclang", "-target-feature", "-Xcl
 
 @dataclass(frozen=True)
 class Compiler:
-    """How to turn a kernel source and its arguments into an object.
+    """Compiles a kernel source with its arguments into an object.
 
     Attributes:
         name: for messages and records.
         command: program and leading arguments.
         flags: arguments behind the kernel's own.
-        identity: what distinguishes its output: version and flags; part of an object's name.
+        identity: version and flags; part of an object's name.
         gpu_option: names the GPU, which follows at once.
-        corrected: what becomes of the assembly before an object is made of it; None: it is not looked at.
+        corrected: changes the assembly before it becomes an object; None: no change.
     """
 
     name: str
@@ -72,14 +69,14 @@ def host_compiler(
     """clang's AMDGPU target on this machine.
 
     Args:
-        clang: the program; None: what ``APUFLOW_CLANG`` names, else the first of ``CLANGS`` that is there.
-        device_libraries: directory of ROCm's bitcode; None: what ``HIP_DEVICE_LIB_PATH`` names (clang's own
-            variable for it), else the first of ``DEVICE_LIBRARIES`` that is there.
+        clang: the program; None: ``APUFLOW_CLANG``, else the first of ``CLANGS`` that exists.
+        device_libraries: directory of ROCm's bitcode; None: ``HIP_DEVICE_LIB_PATH`` (clang's variable), else
+            the first of ``DEVICE_LIBRARIES`` that exists.
         code_object: ABI version. 3 is what the runtime of ROCm 4.0 loads; 4 leaves xnack open, which the
             launcher without a runtime needs on gfx801.
 
     Raises:
-        EngineError: something is missing, with the package that has it.
+        EngineError: a tool is missing; the message names its package.
     """
     remedy = "apt install clang-15 lld-15 rocm-device-libs, or compile in the image with clang-ocl"
     clang = clang or os.environ.get("APUFLOW_CLANG")
@@ -117,7 +114,7 @@ def assembler(clang: Compiler) -> Compiler:
 
 
 def image_compiler(image: str, clang_ocl: str = CLANG_OCL) -> Compiler:
-    """``clang-ocl`` of a ROCm image; ``image`` (its digest) says which version that is."""
+    """``clang-ocl`` of a ROCm image; ``image`` (its digest) identifies the version."""
     identity = "\n".join((image, clang_ocl, *CLANG_OCL_FLAGS))
     return Compiler(f"clang-ocl of {image}", (clang_ocl,), CLANG_OCL_FLAGS, identity)
 
@@ -175,7 +172,7 @@ class BrokenObject(EngineError):
 
 @dataclass(frozen=True)
 class CodeObject:
-    """What a code object says about itself.
+    """Description of a code object.
 
     Attributes:
         gfx: GPU architecture it was compiled for.
@@ -192,7 +189,7 @@ def read_code_object(data: bytes, file: str | Path | None = None) -> CodeObject:
     """Check that ``data`` is a whole AMDGPU ELF object with at least one kernel, and describe it.
 
     Raises:
-        BrokenObject: it is not; the message says what is missing.
+        BrokenObject: the object is not whole; the message names the missing part.
     """
     try:
         return _read(data)
@@ -206,9 +203,7 @@ def read_code_object(data: bytes, file: str | Path | None = None) -> CodeObject:
 
 
 def code_bytes(data: bytes) -> bytes:
-    """What a GPU loads of a code object: instructions, constants and kernel descriptors.
-
-    Symbols, notes and the compiler's name are left out.
+    """The parts of a code object that a GPU loads: instructions, constants and kernel descriptors.
 
     Args:
         data: an object that ``read_code_object`` takes.

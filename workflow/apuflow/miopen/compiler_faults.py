@@ -1,6 +1,6 @@
 """Kernels that a version of clang compiles wrongly.
 
-Each was found by a run on gem5 that ended or computed wrong numbers, and read in the disassembly.
+Each was found by a failed or wrong run on gem5 and confirmed in the disassembly.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from apuflow.miopen.launch import Row, definitions
 
 @dataclass(frozen=True)
 class CompilerFault:
-    """A kernel and the compiler that spoils it.
+    """A kernel and the compiler that compiles it wrongly.
 
     Attributes:
         program: MIOpen's source file.
-        isa: the instruction set whose code is wrong.
+        isa: the instruction set with the wrong code.
         compiler: regular expression of the compiler's version.
         define: macro of the kernel.
-        least: its value from which the code is wrong.
-        what: what is wrong, and what gem5 does then.
+        least: the smallest value of that macro with wrong code.
+        what: the fault and its effect on gem5.
         remedy: what to do.
     """
 
@@ -38,7 +38,7 @@ class CompilerFault:
     remedy: str
 
     def holds(self, row: Row, gfx: str, compiler: str) -> bool:
-        """Whether this compiler spoils this kernel."""
+        """Whether this compiler compiles this kernel wrongly."""
         return (
             row.program == self.program
             and gpu(gfx).isa == self.isa
@@ -66,11 +66,7 @@ FAULTY_PROGRAMS: Final = frozenset(fault.program for fault in FAULTS)
 
 
 def spoilt(row: Row, gfx: str, compiler: str) -> EngineError | None:
-    """Why the compiler may not compile a kernel; None: nothing is known against it.
-
-    Args:
-        compiler: its identity, which holds its version.
-    """
+    """The error if a compiler (its identity) compiles a kernel wrongly, else None."""
     for fault in FAULTS:
         if fault.holds(row, gfx, compiler):
             value = f"{row.program}, {gfx}"

@@ -1,4 +1,4 @@
-"""MIOpen's kernel database (``.ukdb``): write it, read it back, compare it, and where MIOpen looks for it.
+"""MIOpen's kernel database (``.ukdb``): write, read and compare it; where MIOpen looks for it.
 
 Source: MIOpen ``src/include/miopen/kern_db.hpp`` (schema, hash, compression), ``src/bz2.cpp``; for place
 and name ``src/binary_cache.cpp`` (``GetCachePath``), ``src/include/miopen/handle.hpp`` (``GetDbBasename``),
@@ -65,27 +65,25 @@ class Entry:
 
 
 def key(row: Row, gfx: str) -> tuple[str, str]:
-    """``kernel_name`` and ``kernel_args`` under which MIOpen looks a row up on a GPU architecture."""
+    """``kernel_name`` and ``kernel_args`` that MIOpen looks up for a row on a GPU architecture."""
     words = (row.arguments.strip(), f"-mcpu={gpu(gfx).miopen_name}")
     return f"{row.program}.o", "".join(f" {word}" for word in words if word)
 
 
 def rows_identity(objects: Iterable[tuple[tuple[str, str], str]]) -> str:
-    """Names a database by its content: a hash over each key and the name of its object, in any order."""
+    """Hash of a database's content: of each key and its object's name, in any order."""
     return digest(*sorted(f"{name}\n{arguments}\n{item}" for (name, arguments), item in objects))
 
 
 def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) -> None:
-    """Write a database of kernel objects, read it back, and only then put it at ``path``.
-
-    Two builders at once do no harm: each writes a file of its own, and the last rename wins.
+    """Write a database of kernel objects, read it back, and rename it to ``path``.
 
     Args:
         path: the database; its name decides whether MIOpen finds it (``db_name``).
         objects: by key (``key``), the object file.
 
     Raises:
-        EngineError: an object is missing, or the database cannot be written, or reads back differently.
+        EngineError: an object is missing, or the database cannot be written or reads back differently.
     """
     try:
         blobs = {name: objects[name].read_bytes() for name in objects}
@@ -96,7 +94,8 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
                 connection.execute("BEGIN")
                 for statement in SCHEMA:
                     connection.execute(statement)
-                connection.executemany(_INSERT, (_values(name, blob) for name, blob in blobs.items()))
+                rows = ((*name, bz2.compress(blob, 9), _md5(blob), len(blob)) for name, blob in blobs.items())
+                connection.executemany(_INSERT, rows)
                 connection.execute("COMMIT")
             _verify(part, blobs)
     except OSError as error:
@@ -109,10 +108,6 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
         raise EngineError(
             f"cannot build the kernel database: {error}", file=path, remedy="check that the disk has room"
         ) from None
-
-
-def _values(name: tuple[str, str], blob: bytes) -> tuple[str, str, bytes, str, int]:
-    return *name, bz2.compress(blob, 9), _md5(blob), len(blob)
 
 
 def _md5(blob: bytes) -> str:
@@ -130,14 +125,14 @@ def _verify(path: Path, blobs: Mapping[tuple[str, str], bytes]) -> None:
 
 
 def read_database(path: str | Path, *, patience: float = 5.0) -> tuple[Entry, ...]:
-    """Every entry of a database, checked: hash, size, compression. Upstream-made ones too.
+    """Read all entries of a database; check hash, size and compression.
 
     Args:
         patience: seconds to wait while another process writes.
 
     Raises:
-        BrokenDatabase: missing, truncated, locked, of another schema, or with an entry that MIOpen would
-            reject; the message names it.
+        BrokenDatabase: the database is missing, truncated, locked or of another schema, or has an entry that
+        MIOpen would reject.
     """
     file = Path(path)
     with _errors(file), contextlib.closing(_open(file, patience)) as connection:
@@ -208,16 +203,15 @@ def _entry(file: Path, name: object, arguments: object, blob: object, digest_: o
 
 
 def lacking(entries: Iterable[Entry], rows: Iterable[Row], gfx: str) -> tuple[Row, ...]:
-    """Those of ``rows`` that a database does not hold for a GPU architecture."""
+    """Rows that a database lacks for a GPU architecture."""
     present = {(entry.name, entry.arguments) for entry in entries}
     return tuple(row for row in rows if key(row, gfx) not in present)
 
 
 def db_name(gfx: str, compute_units: int) -> str:
-    """File name of the user's database.
+    """File name of the user's database, such as ``gfx801_4.ukdb``.
 
-    Up to 64 compute units it is ``gfx801_4.ukdb``; above, MIOpen writes the number in hexadecimal and leaves
-    the underscore out: 80 compute units of gfx801 are ``gfx80150.ukdb``.
+    Above 64 compute units the number is hexadecimal without underscore: ``gfx80150.ukdb`` for 80.
     """
     number = f"_{compute_units}" if compute_units <= 64 else f"{compute_units:x}"
     return f"{gpu(gfx).miopen_name}{number}.ukdb"
@@ -225,10 +219,10 @@ def db_name(gfx: str, compute_units: int) -> str:
 
 @dataclass(frozen=True)
 class DatabaseLocation:
-    """Where one release's MIOpen looks; the values stand in the release's file.
+    """Where a release's MIOpen looks for databases; the values come from the release's file.
 
     Attributes:
-        version_directory: MIOpen's full version, the name of the directory that holds the database.
+        version_directory: MIOpen's full version, which names the database's directory.
         cache_directory: the cache, below the guest's HOME (or with ``{home}``).
     """
 
@@ -236,10 +230,7 @@ class DatabaseLocation:
     cache_directory: str = ".cache/miopen"
 
     def directory(self, home: str | None) -> PurePosixPath:
-        """The database's directory for a HOME as the simulated process sees it.
-
-        An unset or empty HOME, or "/", makes MIOpen use /tmp.
-        """
+        """The database's directory for the guest's HOME; below /tmp if that is unset, empty or "/"."""
         base = home if home and home.rstrip("/") else "/tmp"
         below = self.cache_directory.removeprefix("{home}").strip("/")
         return PurePosixPath(base) / below / self.version_directory

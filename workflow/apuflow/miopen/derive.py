@@ -14,16 +14,16 @@ from apuflow.miopen.launch import Buffers, Builder, Launch, Row
 
 DEFAULT_FORMULAS: Final = "rocm-4.0.1"
 FORMULAS: Final[Mapping[str, Mapping[str, Builder]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BUILDERS}
-"""Formula sets by name; a release's file (``configs/gem5/``) names the one that its image needs."""
+"""Formula sets by name; a release's file (``configs/gem5/``) names its set."""
 BY_COMPUTE_UNITS: Final[Mapping[str, frozenset[str]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BY_COMPUTE_UNITS}
-"""Of a set, the layer kinds whose launches depend on the number of compute units; not given: all."""
+"""By set, the layer kinds whose launches depend on the number of compute units; without an entry: all."""
 
 HOW_TO_FIND: Final = (
     "run the workload with MIOPEN_LOG_LEVEL=6 in the guest's environment: MIOpen then prints 'Unable to load "
     "binary for: NAME ;args: ARGUMENTS' for each kernel that it lacks; add those with "
     "apuflow kernels --add 'NAME, ARGUMENTS'"
 )
-"""The way to a key that cannot be derived."""
+"""How to find a key that cannot be derived."""
 
 
 def launches(
@@ -38,7 +38,7 @@ def launches(
         formulas: name of the formula set.
 
     Returns:
-        the same object for all numbers of compute units that make no difference.
+        one shared object for all numbers of compute units with equal launches.
 
     Raises:
         NotDerivable: a layer that MIOpen refuses, or an unknown formula set.
@@ -93,7 +93,7 @@ def passes(network: Network, direction: Direction) -> Iterator[tuple[Layer, Buff
 
 
 def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
-    """Each layer with the names of its buffers (unique in the network)."""
+    """Layers with the names of their buffers, unique in the network."""
     tops: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     for number, layer in enumerate(network.layers):
@@ -110,7 +110,7 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
 
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """``rows`` without repetitions, in order of first appearance (with the layer that wanted it first)."""
+    """Distinct rows in order of first appearance, each with its first layer."""
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         first.setdefault(row.key, row)
@@ -148,6 +148,6 @@ def kernel_rows(
 
     Raises:
         ConfigError: the text is not a DNNMark configuration.
-        NotDerivable: a layer that MIOpen refuses, with the fix.
+        NotDerivable: a layer that MIOpen refuses; the message has the fix.
     """
     return list(network_rows(parse(config_text, file), direction, compute_units, formulas))

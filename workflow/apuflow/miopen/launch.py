@@ -1,4 +1,4 @@
-"""What one GPU kernel launch is: program, compile arguments, geometry, kernel arguments."""
+"""A GPU kernel launch: program, compile arguments, geometry, kernel arguments."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Arg(NamedTuple):
 
     Attributes:
         kind: "buffer" (8 bytes: an address), "char" (1), "int", "uint", "float" (4), "long", "double" (8).
-        value: the number; for a buffer the name of the memory, the same in every launch that shares it.
+        value: the number; for a buffer the name of its memory, equal in all launches that share it.
         elements: a buffer's length in elements of ``element_bytes``.
         role: whether the kernel reads or writes the buffer.
         name: the parameter's meaning.
-        step: what ``value`` grows by from one pass of a loop to the next; of a buffer: its ``offset``.
-        offset: bytes from the start of a buffer to the address that the kernel gets.
+        step: increase of ``value`` (of a buffer: of ``offset``) per pass of a loop.
+        offset: bytes from a buffer's start to the address that the kernel receives.
     """
 
     kind: ArgKind
@@ -52,7 +52,7 @@ class Arg(NamedTuple):
 
 
 class Gemm(NamedTuple):
-    """A matrix product as rocBLAS is called: column major, ``C = alpha op(A) op(B) + beta C``.
+    """A call of rocBLAS' matrix product: column major, ``C = alpha op(A) op(B) + beta C``.
 
     ``op(A)`` is m x k, ``op(B)`` k x n. Offsets, strides (between the products of a batch) and steps (between
     the passes of a loop) are in elements. The launch's first three arguments are the buffers A, B and C.
@@ -91,10 +91,10 @@ class Launch:
         program: MIOpen's source file; None for rocBLAS.
         arguments: compile arguments as in MIOpen's kernel cache, without ``-mcpu``; None for rocBLAS.
         kernel: name of the OpenCL kernel; "sgemm" for rocBLAS.
-        grid: work-items per dimension. Not always a multiple of ``workgroup``: the last one is then partial.
+        grid: work-items per dimension; if not a multiple of ``workgroup``, the last workgroup is partial.
         workgroup: work-items of a workgroup per dimension.
         args: kernel arguments in order.
-        note: what is not MIOpen's own.
+        note: differences from MIOpen's launch.
         gemm: the matrix product of a rocBLAS launch.
         count: how many times it is launched.
         loop: launches of one layer with the same number above 0 alternate, pass by pass; see ``expand``.
@@ -121,7 +121,7 @@ class Launch:
 
 
 class Use(NamedTuple):
-    """A buffer of a process: its bytes, and the launch and the argument that use it first."""
+    """A buffer of a process: its bytes, and its first launch and argument."""
 
     size: int
     launch: Launch
@@ -129,7 +129,7 @@ class Use(NamedTuple):
 
 
 def first_uses(launches: Iterable[Launch]) -> dict[str, Use]:
-    """The buffers that launches use, by name, in the order of first use, in which the CPU fills them."""
+    """Buffers of launches by name in the order of first use, in which the CPU fills them."""
     found: dict[str, Use] = {}
     for launch in launches:
         for arg in launch.args:
@@ -171,7 +171,7 @@ Builder: TypeAlias = Callable[[Layer, Buffers, Literal["fwd", "bwd"], int], tupl
 
 
 def expand(launches: Iterable[Launch]) -> Iterator[Launch]:
-    """Every single launch in the order in which the GPU sees them: loops unrolled, offsets worked in."""
+    """All single launches in the GPU's order, with loops unrolled and offsets applied."""
     pending: list[Launch] = []
     for launch in launches:
         if pending and _loop(pending[0]) != _loop(launch):

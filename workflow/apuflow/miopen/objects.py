@@ -34,7 +34,7 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 @dataclass(frozen=True)
 class KernelObject:
-    """One object to compile: what decides its content, and its name.
+    """An object to compile.
 
     Attributes:
         row: source file and compile arguments.
@@ -47,7 +47,7 @@ class KernelObject:
     name: str
 
     def path(self, root: Path = Path()) -> Path:
-        """Where it is kept."""
+        """Its path."""
         return root / paths.kernel_object(self.gfx, self.name)
 
 
@@ -70,7 +70,7 @@ def kernel_object(row: Row, gfx: str, compiler: str, sources: str) -> KernelObje
 
 @lru_cache(maxsize=256)
 def sources_identity(kernels: Path, program: str) -> str:
-    """Hash over a kernel source and everything of its directory that it includes.
+    """Hash over a kernel source and the files of its directory that it includes.
 
     Args:
         kernels: MIOpen's ``src/kernels``.
@@ -94,7 +94,7 @@ def sources_identity(kernels: Path, program: str) -> str:
 
 
 def kernel_source(kernels: Path, program: str) -> Path:
-    """The source file of a program name.
+    """Source file of a program.
 
     Raises:
         ConfigError: no such file, or not an OpenCL source of that directory.
@@ -138,18 +138,16 @@ def compile_object(
     run: Runner = run_on_host,
     expect: Collection[str] = (),
 ) -> CodeObject:
-    """Compile one kernel object to ``out``; it appears there only when it is whole.
-
-    The compiler's messages stand in ``<out>.log``, also when it fails.
+    """Compile one kernel object to ``out``, which appears only when whole; ``<out>.log`` has the messages.
 
     Args:
-        row: source file and compile arguments (its layer is named in errors).
+        row: source file and compile arguments; errors name its layer.
         kernels: MIOpen's ``src/kernels``.
-        run: how commands are started (on the host, in a container).
+        run: starts commands on the host or in a container.
         expect: kernels that the object must hold.
 
     Raises:
-        EngineError: the compiler fails or leaves something that is no object; with the layer that wants it.
+        EngineError: the compiler fails or leaves no valid object; the message names the layer.
         ConfigError: no such source, or arguments that cannot be split.
     """
     source = kernel_source(kernels, row.program).resolve()
@@ -166,7 +164,7 @@ def compile_source(
     run: Runner = run_on_host,
     expect: Collection[str] = (),
 ) -> CodeObject:
-    """As compile_object, from a source wherever it is; ``row`` has its arguments and names it in errors."""
+    """Compile any source as compile_object does; ``row`` has the arguments and names it in errors."""
     arguments = split_arguments(row.arguments)
     log = out.with_suffix(".log")
     try:
@@ -193,7 +191,7 @@ def compile_source(
 def _compile(
     command: list[str], compiler: Compiler, gfx: str, directory: Path, messages: Path, run: Runner
 ) -> int:
-    """The compiler's exit status; by way of the assembly where that is corrected."""
+    """The compiler's exit status; compiles through assembly if the assembly is corrected."""
     if compiler.corrected is None:
         return run(command, directory, messages)
     written, text = Path(command[-1]), directory / "kernel.s"
@@ -211,7 +209,7 @@ def _checked(
     expect: Collection[str],
     context: tuple[Row, Compiler, Path, list[str]],
 ) -> tuple[CodeObject, bytes]:
-    """What the compiler left, if that is the object that was wanted."""
+    """The compiled object, checked."""
     if status != 0:
         raise _failure(f"exit status {status}", gfx, *context)
     if not made.is_file():
@@ -232,14 +230,10 @@ _LINES_SHOWN = 40
 
 
 class CompilerFailure(EngineError):
-    """A compiler that fails, or leaves something that is no object; ``file`` is its log."""
+    """The compiler failed or left no valid object; ``file`` is its log."""
 
     def with_messages(self, source: Path) -> CompilerFailure:
-        """The same error, with the log's lines in place of the log, which is about to go.
-
-        Args:
-            source: what was compiled.
-        """
+        """The same error for ``source`` with the log's lines instead of the log, which is removed."""
         lines = _lines(Path(self.file)) if self.file else []
         more = [f"... and {len(lines) - _LINES_SHOWN} lines more"] if len(lines) > _LINES_SHOWN else []
         reason = self.message.partition("\n")[0]
@@ -277,11 +271,11 @@ def _failure(
 
 @dataclass(frozen=True)
 class Built:
-    """What became of a set of objects.
+    """Result of building a set of objects.
 
     Attributes:
-        made: compiled now.
-        kept: were there already.
+        made: compiled by this call.
+        kept: existed already.
         failed: the rest, each with its error.
     """
 
@@ -290,7 +284,7 @@ class Built:
     failed: tuple[tuple[KernelObject, ApuflowError], ...]
 
     def check(self) -> None:
-        """Raise one error that names every object that failed."""
+        """Raise an error that names all failed objects."""
         if not self.failed:
             return
         details = "\n".join(str(error) for _, error in self.failed)
@@ -310,10 +304,7 @@ def build_objects(
     jobs: int = 1,
     run: Runner = run_on_host,
 ) -> Built:
-    """Compile those objects that are not there yet, ``jobs`` at a time; one failure leaves the others alone.
-
-    An object that is there but broken (an old crash, a full disk) is compiled again.
-    """
+    """Compile missing and broken objects, ``jobs`` at a time; the others continue after a failure."""
     wanted = {item.name + item.gfx: item for item in objects}.values()
     kept = [item for item in wanted if _is_whole(item.path(root))]
     missing = [item for item in wanted if item not in kept]

@@ -1,4 +1,4 @@
-"""From rows to a database that MIOpen finds: plan it, compile what is missing, put it together."""
+"""From rows to a database for MIOpen: plan it, compile missing objects, assemble it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_ob
 
 @dataclass(frozen=True)
 class DatabasePlan:
-    """A database to be: its objects decide its path, so that two sweeps with the same rows share it.
+    """A planned database. Its path depends on its objects, so that sweeps with the same rows share it.
 
     Attributes:
         release: name of the release whose MIOpen reads it.
         gfx: GPU architecture.
-        compute_units: only in the file's name (and in LRN forward's rows).
-        objects: what it holds.
+        compute_units: part of the file's name.
+        objects: its content.
     """
 
     release: str
@@ -44,7 +44,7 @@ class DatabasePlan:
         return paths.kernel_database(self.release, self.identity, db_name(self.gfx, self.compute_units))
 
     def build(self, root: Path = Path(), target: Path | None = None) -> Path:
-        """Put the database together from its objects, which must be there; at ``path`` or at ``target``."""
+        """Assemble the database from its existing objects at ``path`` or at ``target``."""
         target = target or root / self.path
         build_database(target, {key(item.row, self.gfx): item.path(root) for item in self.objects})
         return target
@@ -80,16 +80,13 @@ def prepare_databases(
     run: Runner = run_on_host,
     place: Callable[[DatabasePlan], Path] | None = None,
 ) -> Built:
-    """Compile the distinct objects of all plans, ``jobs`` at a time, then write the databases.
-
-    A database that is there and sound stays; every plan's path exists afterwards. Databases of the same rows
-    for other numbers of compute units are copies.
+    """Compile the distinct objects of all plans, ``jobs`` at a time, then write missing databases.
 
     Args:
-        place: puts a database elsewhere than at its plan's path; what is there is replaced.
+        place: returns another path for a plan's database; an existing file is replaced.
 
     Raises:
-        EngineError: objects that failed, each with the layer that wants it; the others stay compiled.
+        EngineError: objects failed; the message names each with its layer. The others stay compiled.
     """
     wanted = list(plans)
     built = build_objects(

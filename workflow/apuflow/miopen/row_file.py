@@ -1,7 +1,6 @@
-"""Kernel rows that are written down instead of derived: upstream's ``cachefiles.csv`` format.
+"""Kernel rows from a file, in upstream's ``cachefiles.csv`` format: ``program, compile arguments`` per line.
 
-Each line is ``program, compile arguments``. What follows ``-mcpu`` is dropped, as upstream does: the GPU
-architecture is that of the database.
+As upstream does, the reader drops ``-mcpu`` and what follows: the database has the GPU architecture.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from apuflow.miopen.objects import split_arguments
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """The rows of a file, in order, each once.
+    """Distinct rows of a file in order, without blank lines and comments (#).
 
-    Arguments may hold commas (quoted or not) and quotation marks. Blank lines and lines that begin with #
-    do not count.
+    Arguments may hold commas (quoted or not) and quotation marks.
 
     Raises:
         ConfigError: the file cannot be read, or a line is not ``program, arguments``.
@@ -35,7 +33,7 @@ def read_rows(path: str | Path) -> list[Row]:
 
 
 def project_rows(root: Path = Path()) -> list[Row]:
-    """The rows that every database of a project gets (``configs/kernels.csv``); none without that file."""
+    """Rows of every database of a project (``configs/kernels.csv``); none without that file."""
     path = root / paths.extra_kernels()
     return read_rows(path) if path.exists() else []
 
@@ -93,7 +91,7 @@ def make_row(program: str, arguments: str, layer: str = "") -> Row:
 
 
 def add_rows(path: str | Path, rows: list[Row]) -> int:
-    """Append rows that the file does not hold yet (made if it is not there); give how many were added.
+    """Append rows that the file lacks; create the file if needed; return how many were added.
 
     Raises:
         ConfigError: the file holds something else or cannot be written, or a row's arguments cannot be split.
@@ -117,7 +115,7 @@ def add_rows(path: str | Path, rows: list[Row]) -> int:
 
 
 def format_row(row: Row) -> str:
-    """A line of the list, in CSV quotes where upstream's reader needs them (commas, quotation marks)."""
+    """A line of the list, in CSV quotes if upstream's reader needs them (commas, quotation marks)."""
     arguments = row.arguments
     if "," in arguments or '"' in arguments:
         arguments = '"' + arguments.replace('"', '""') + '"'

@@ -178,7 +178,7 @@ class Upsample(_Own):
     c: int = whole("channels")
     h: int = whole("height")
     w: int = whole("width")
-    factor: int = whole("how often a pixel stands down and across: 2 or 4", 2)
+    factor: int = whole("how often a pixel is repeated down and across: 2 or 4", 2)
 
     @override
     def problems(self) -> Iterator[tuple[str, str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from apuflow.operations.key import Key, keys_of
 from apuflow.operations.registry import KINDS
@@ -14,20 +15,32 @@ def shape_keys() -> set[str]:
 
 
 def kinds_text() -> str:
-    """A table of the kinds, then one of keys for each."""
-    lines = ["| operation | what it computes | directions | kernels |", "|---|---|---|---|"]
+    """A table of the kinds with their keys, then one of what the keys mean."""
+    lines = ["| operation | what it computes | directions | kernels | keys |", "|---|---|---|---|---|"]
+    meanings: dict[str, dict[str, list[str]]] = {}
     for name, kind in KINDS.items():
-        lines.append(f"| `{name}` | {kind.title} | {', '.join(kind.directions)} | {kind.source} |")
-    for name, kind in KINDS.items():
-        lines += ["", f"`{name}`:", "", "| key | default | meaning |", "|---|---|---|"]
-        lines += [
-            f"| `{key.name}` | {_default(key)} | {key.meaning}{_choices(key)} |" for key in keys_of(kind)
-        ]
+        keys = list(keys_of(kind))
+        cells = (kind.title, ", ".join(kind.directions), kind.source, " ".join(map(_shown, keys)))
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+        for key in keys:
+            meanings.setdefault(key.name, {}).setdefault(f"{key.meaning}{_choices(key)}", []).append(name)
+    lines += ["", "| key | meaning |", "|---|---|"]
+    lines += [f"| `{name}` | {_meanings(found)} |" for name, found in meanings.items()]
     return "\n".join([*lines, ""])
 
 
-def _default(key: Key) -> str:
-    return "needed" if key.default is None else f"`{json.dumps(key.default)}`"
+def _shown(key: Key) -> str:
+    return f"`{key.name}`" if key.default is None else f"`{key.name}={json.dumps(key.default)}`"
+
+
+def _meanings(found: dict[str, list[str]]) -> str:
+    """The most frequent meaning, then the others with their operations."""
+    (usual, _), *others = sorted(found.items(), key=lambda item: -len(item[1]))
+    return "; ".join([usual, *(f"{_joined(names)}: {meaning}" for meaning, names in others)])
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _choices(key: Key) -> str:

@@ -1,4 +1,4 @@
-"""What runs need and what is made once: sources, images, gem5, DNNMark; each with a record of what it is."""
+"""What runs need and is made once: sources, images, gem5, DNNMark; each with a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check of this machine says, and checks that several uses share: programs and source repositories."""
+"""Results of checks of this machine, and shared checks of programs and source repositories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from apuflow.core.git import git
 
 
 class Use(StrEnum):
-    """What this machine can be used for: the engines; engine gem5 by the kind of program that it runs."""
+    """Uses of this machine: the engines, with engine gem5 by kind of program."""
 
     PREVIEW = "preview"
     KERNELS = "gem5-kernels"
@@ -26,7 +26,7 @@ _NETWORK_SECONDS = 15.0
 
 
 class State(StrEnum):
-    """What a check found: all is well, something to know, or something that its uses cannot do without."""
+    """Result of a check: ok, a remark, or a missing requirement."""
 
     OK = "ok"
     WARNING = "warning"
@@ -35,11 +35,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a use of this machine needs.
+    """A requirement of uses of this machine.
 
     Attributes:
-        uses: which uses need it.
-        fix: what to do when it is not ok.
+        uses: the uses that need it.
+        fix: what to do if it is not ok.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Check:
 
 
 def attempt(name: str, uses: tuple[Use, ...], check: Callable[[], str]) -> Check:
-    """Run a check that returns what it found or raises ApuflowError."""
+    """Run a check that returns its finding or raises ApuflowError."""
     try:
         return Check(name, State.OK, check(), uses)
     except ApuflowError as error:
@@ -61,13 +61,13 @@ def attempt(name: str, uses: tuple[Use, ...], check: Callable[[], str]) -> Check
 def source(
     name: str, uses: tuple[Use, ...], directory: str | None, address: str, made: Path, *, network: bool
 ) -> Iterator[Check]:
-    """Whether sources are there or can be fetched.
+    """Whether sources exist or can be fetched.
 
     Args:
-        directory: the site's own checkout, which has to be there; None: it has none.
-        address: where they are fetched from.
-        made: the checkout that the workflow makes; where it is, nothing is fetched.
-        network: also ask the address.
+        directory: the site's checkout, which must exist; None: no checkout.
+        address: where to fetch them.
+        made: the workflow's checkout; if it exists, nothing is fetched.
+        network: also contact the address.
     """
     if directory is not None:
         exists = Path(directory).is_dir()
@@ -102,6 +102,6 @@ def _unreachable(address: str) -> str | None:
 
 
 def program(name: str, uses: tuple[Use, ...], fix: str) -> Check:
-    """Whether a program is there."""
+    """Whether a program exists."""
     path = shutil.which(name)
     return Check(name, State.OK if path else State.MISSING, path or "not found", uses, None if path else fix)

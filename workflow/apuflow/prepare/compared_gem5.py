@@ -1,6 +1,6 @@
-"""``python -m apuflow.prepare.compared_gem5 GEM5 NAME``: adds one that the quick pipeline was compared with.
+"""``python -m apuflow.prepare.compared_gem5 GEM5 NAME``: add a gem5 to those compared.
 
-After runs of both builds have written the same statistics (docs/development.md).
+Runs with and without the quick pipeline must have written the same statistics (docs/development.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from apuflow.prepare import quick_pipeline
 
 
 def main(gem5: Path, name: str) -> None:
-    """Add the files of the checkout GEM5, under a NAME that people know."""
+    """Add the files of the checkout GEM5 under a known NAME."""
     try:
         quick_pipeline.add(gem5, name)
     except ApuflowError as error:

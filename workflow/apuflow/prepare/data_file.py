@@ -1,7 +1,7 @@
 """The file that DNNMark's ``-mmap`` reads its data from: finite floats, as large as needed, at disk speed.
 
-DNNMark maps chunk after chunk of it and starts again at its beginning when a chunk would run past the end
-(core/include/data_png.h), so it has to be as large as the largest chunk, not their sum. Upstream's
+DNNMark maps chunk after chunk and starts again at the beginning if a chunk would pass the end
+(core/include/data_png.h), so the file must hold the largest chunk, not their sum. Upstream's
 generate_rand_data.cpp always writes 2 GiB, one rand() at a time.
 """
 
@@ -28,9 +28,9 @@ def file_bytes(needed: int) -> int:
 
 
 def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """One block of the file: uniform in [0, 1), little-endian, never NaN, infinite or denormal.
+    """A block of the file: uniform in [0, 1), little-endian, never NaN, infinite or denormal.
 
-    Bits are drawn into the mantissa of numbers in [1, 2), so the smallest non-zero value is 2^-23.
+    Random bits fill the mantissa of numbers in [1, 2), so the smallest non-zero value is 2^-23.
     """
     import numpy as np
 
@@ -42,13 +42,13 @@ def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 def write_mmap(path: Path, size: int) -> None:
-    """Write the file, whole or not at all; the same bytes for the same size on every machine.
+    """Write the file atomically, with the same bytes for a size on all machines.
 
-    The block repeats: kernels of DNN primitives do the same work whatever the values are, and DNNMark itself
-    reuses the file from its beginning.
+    The block repeats: kernels of DNN primitives do the same work for all values, and DNNMark itself reuses
+    the file.
 
     Raises:
-        ApuflowError: the disk is full, or what was written is not what was meant.
+        ApuflowError: the disk is full, or the file reads back wrong.
     """
     if size <= 0 or size % PAGE:
         raise ApuflowError("the data file's size must be whole pages", value=size, remedy="see file_bytes()")
@@ -73,9 +73,9 @@ def write_mmap(path: Path, size: int) -> None:
 
 
 def check_mmap(path: Path, needed: int) -> str | None:
-    """Why a data file does not do for a largest chunk of ``needed`` bytes, or None when it does.
+    """Why a data file does not fit a largest chunk of ``needed`` bytes, or None.
 
-    Looks at its size and at samples from beginning to end; a file of one's own may hold any finite floats.
+    It checks the size and samples; a user's file may hold any finite floats.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Build DNNMark of gem5-resources, or take a build that is there."""
+"""Build DNNMark of gem5-resources, or use an existing build."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class DnnmarkRecord(ToolRecord):
     """A DNNMark build. Its programs carry the library's absolute path: the directory must stay where it is.
 
     Attributes:
-        build: the directory that make ran in.
-        programs: SHA-256 by benchmark (``test_fwd_softmax``); of the library under ``libdnnmark.so``.
+        build: make's directory.
+        programs: SHA-256 by benchmark (``test_fwd_softmax``); the library's under ``libdnnmark.so``.
     """
 
     build: str
@@ -60,7 +60,7 @@ def build_dnnmark(
 
     step(("./setup.sh", "HIP"), "configuring DNNMark")
     if not (directory / "build" / "Makefile").is_file():
-        # setup.sh ends with status 0 when cmake failed before its last command.
+        # setup.sh ends with status 0 even if cmake failed.
         raise EngineError(
             "DNNMark's setup.sh left no Makefile", file=log, remedy="the log says why cmake failed"
         )
@@ -69,7 +69,7 @@ def build_dnnmark(
 
 
 def existing_dnnmark(build: Path, source: SourceRecord | None = None) -> DnnmarkRecord:
-    """Record a finished build. EngineError when its library or programs are missing."""
+    """Record a finished build. Raises EngineError if its library or programs are missing."""
     build = build.resolve()
     library = build / "libdnnmark.so"
     programs = {

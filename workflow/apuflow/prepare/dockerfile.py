@@ -1,4 +1,4 @@
-"""Upstream's Dockerfile with repairs: a copy of its directory, never the checkout itself."""
+"""Upstream's Dockerfile with repairs in a copy of its directory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from apuflow.prepare.records import ToolRecord
 
 
 class DockerfileRecord(ToolRecord):
-    """What an image was built from.
+    """Sources of a built image.
 
     Attributes:
         directory: of the Dockerfile, in gem5's sources.
-        commit: of these sources; None: they have no git.
-        repairs: names of the repairs that were made, in order.
-        sha256: by file: of the Dockerfile as it was built, and of other files that repairs changed.
-        text: the Dockerfile as it was built.
+        commit: of these sources; None without git.
+        repairs: names of the applied repairs in order.
+        sha256: by file: of the built Dockerfile, and of other repaired files.
+        text: the built Dockerfile.
     """
 
     directory: str
@@ -40,13 +40,13 @@ class DockerfileRecord(ToolRecord):
 
 @dataclass(frozen=True)
 class DockerfileBuild:
-    """What an image is built from.
+    """Sources for building an image.
 
     Attributes:
         checkout: gem5's sources.
-        commit: of these sources; None: not known.
-        repairs: made in this order.
-        file: where the repairs are written.
+        commit: of these sources; None: unknown.
+        repairs: in the order of application.
+        file: the file that defines the repairs.
         number: of the source in ``image.sources`` of that file, from 0.
     """
 
@@ -57,23 +57,23 @@ class DockerfileBuild:
     number: int = 0
 
     def problem(self, repair: int, key: str, message: str, *, value: str, remedy: str) -> ConfigError:
-        """What is wrong with a key of a repair, with its line in the file."""
+        """The error of a repair's key, with its line in the file."""
         location = ("image", "sources", self.number, "repairs", repair, key)
         file = yaml_source.load(self.file).where(location)
         return ConfigError(message, file=file, key=dotted(location), value=value, remedy=remedy)
 
 
 def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> DockerfileRecord:
-    """Copy a Dockerfile's directory and make the repairs in the copy.
+    """Copy a Dockerfile's directory and repair the copy.
 
     Args:
         directory: of the Dockerfile, in the checkout.
-        copy: where the copy is made; not there yet.
+        copy: the new directory.
 
     Raises:
         EngineError: there is no Dockerfile.
-        ConfigError: a repair whose file is not there, or whose text is there another number of times than
-            ``times`` says. The message names the file and the line of the repair.
+        ConfigError: a repair's file is missing, or its text does not occur ``times`` times; with the repair's
+            file and line.
     """
     dockerfile = build.checkout / directory / DOCKERFILE
     if not dockerfile.is_file() or dockerfile.is_symlink():
@@ -96,7 +96,7 @@ def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> Dock
 
 
 def _make(repair: Repair, index: int, build: DockerfileBuild, directory: str, copy: Path) -> None:
-    """Make one repair in the copy."""
+    """Apply a repair to the copy."""
     place = f"{directory}/{repair.file}" + (f" of gem5 {build.commit[:12]}" if build.commit else "")
     before = _text(copy / repair.file, copy)
     if before is None:
@@ -123,7 +123,7 @@ def _make(repair: Repair, index: int, build: DockerfileBuild, directory: str, co
 
 
 def _text(file: Path, copy: Path) -> str | None:
-    """Text of a file of the copy; None: not there, not below it, or not text."""
+    """Text of a file of the copy; None: missing, outside of it, or not text."""
     if not file.is_file() or not file.resolve().is_relative_to(copy.resolve()):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What this machine has and lacks for each use, with the fix; and the check before an expensive stage."""
+"""What this machine has and lacks for each use, and the check before an expensive stage."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ __all__ = ["Check", "State", "Use", "check_gem5_ready", "examine", "missing", "r
 
 GB = 1 << 30
 IMAGE_BYTES = 25 * GB
-"""The gcn-gpu image as pulled and unpacked, or as built."""
+"""The gcn-gpu image, unpacked or built."""
 BUILD_BYTES = 12 * GB
 """Sources and objects of gem5 and DNNMark."""
 RUN_BYTES = 3 * GB
 """The data file and the statistics of some runs."""
 BUILD_MEMORY = 8 * GB
 _ANSWER_SECONDS = 10
-"""A daemon that has not heard from a registry by then: doctor answers in seconds."""
+"""Largest wait for a daemon that contacts a registry."""
 
 
 def examine(site: Site, release: Release, project: Path, *, network: bool = True) -> list[Check]:
-    """Everything that can be checked without starting anything expensive.
+    """Run all checks that need no expensive start.
 
     Args:
-        network: also ask source repositories and registries.
+        network: also contact source repositories and registries.
     """
     site = site.of(release.name)
     container = _container(site)
@@ -72,26 +72,26 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
 
 
 def missing(checks: Sequence[Check], use: Use) -> list[Check]:
-    """What this use needs and this machine lacks."""
+    """Requirements of a use that this machine lacks."""
     return [check for check in checks if check.state is State.MISSING and use in check.uses]
 
 
 def ready(checks: Sequence[Check], use: Use) -> bool:
-    """Nothing that this use needs is missing."""
+    """Whether no requirement of a use is missing."""
     return not missing(checks, use)
 
 
 def check_gem5_ready(
     site: Site, release: Release, project: Path, *, use: Use = Use.DNNMARK, target: str = "softmax_fwd.csv"
 ) -> None:
-    """Stop before an expensive stage on a machine where it cannot work.
+    """Stop before an expensive stage that cannot work on this machine.
 
     Args:
-        target: the wanted file of results/, without its sweep; the message names the command with which
-            the preview makes it.
+        target: the requested file of results/, without its sweep; the message names the preview's command for
+        it.
 
     Raises:
-        EngineError: ONE message with everything that is missing, how to get it, and what runs here instead.
+        EngineError: one message with all missing requirements, their fixes, and what runs instead.
     """
     checks = examine(site, release, project, network=False)
     lacking = missing(checks, use)
@@ -110,7 +110,7 @@ def check_gem5_ready(
 
 
 def _home() -> str:
-    """The directory in which Snakemake keeps its cache; without it no target is made."""
+    """Check the directory of Snakemake's cache, which every target needs."""
     remedy = "export HOME=DIRECTORY, one that you may write to"
     try:
         home = Path.home()
@@ -189,7 +189,7 @@ def _dnnmark(site: Site, release: Release, project: Path, network: bool) -> Iter
 
 
 def _kernel_sources(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
-    """MIOpen's sources, which kernels are compiled from."""
+    """Check MIOpen's sources, from which kernels are compiled."""
     own = None if site.miopen_source is None else str(project / site.miopen_source)
     address = site.mirrors.miopen or release.miopen.source.url
     made = project / paths.source_dir("miopen", release.miopen.source.commit)
@@ -197,7 +197,7 @@ def _kernel_sources(site: Site, release: Release, project: Path, network: bool) 
 
 
 def _library(site: Site, project: Path, network: bool) -> Iterator[Check]:
-    """What rocBLAS' own kernels are written from, where they run."""
+    """Check the sources of rocBLAS' own kernels, if they run."""
     uses = tuple(
         use
         for use, wanted in (
@@ -238,7 +238,7 @@ def _c_compiler() -> str:
 
 
 def _image(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
-    """Which image would be used; of one that is built from a recipe, what is left to build."""
+    """The image that would be used; for a recipe with the remaining stages."""
     if site.container_engine == "host":
         return
     if network:
@@ -263,7 +263,7 @@ def _image(site: Site, release: Release, project: Path, network: bool) -> Iterat
 
 
 def _image_bytes(site: Site, project: Path) -> int:
-    """Disk that the image takes when it is made."""
+    """Disk space for making the image."""
     if site.container_engine == "host" or site.image.mode == "local":
         return 0
     if site.image.recipe is not None:

@@ -1,4 +1,4 @@
-"""Build gem5 with scons, or take a gem5 that is there."""
+"""Build gem5 with scons, or use an existing gem5."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Gem5Record(ToolRecord):
     Attributes:
         binary: absolute path of gem5.opt; ``sha256`` is of its bytes.
         script: absolute path of apu_se.py of the same sources.
-        source: checkout that binary and script are from.
+        source: checkout of binary and script.
         target: build target (GCN3_X86, VEGA_X86); None for a binary that the site supplies.
-        arguments: what scons was given besides the target.
-        patches: on the sources, each as the configuration names it, with the start of its hash.
-        quick_pipeline: digest of the functions that stand in the place of gem5's own.
+        arguments: of scons besides the target.
+        patches: of the sources by their names in the configuration, with the start of the hash.
+        quick_pipeline: digest of the functions that replace gem5's.
     """
 
     binary: str
@@ -55,15 +55,15 @@ def build_gem5(
     patches: tuple[str, ...] = (),
     limits: Limits | None = None,
 ) -> Gem5Record:
-    """``scons build/<target>/gem5.opt`` in the source tree, or another build of it in a tree of its own.
+    """Run ``scons build/<target>/gem5.opt`` in the source tree, or another build in its own tree.
 
     About 90 minutes on two cores; needs 2 GB per job.
 
     Args:
-        build: how it is compiled; None: as upstream does, with the quick pipeline where that is known to fit.
+        build: how it is compiled; None: as upstream does, with the quick pipeline if it fits.
         linker_flags: this release's variable for flags of the linker.
         arguments: more for scons, such as ``--linker=gold``.
-        patches: what the sources were patched with, for the record.
+        patches: of the sources, for the record.
 
     Raises:
         ConfigError: these sources cannot be built with the quick pipeline.
@@ -72,14 +72,14 @@ def build_gem5(
     directory = Path(source.path)
     chosen = quick_pipeline.decided(build or Build(), directory)
     tree = f"{chosen.tree}/" if chosen.tree else ""
-    (directory / tree).mkdir(parents=True, exist_ok=True)  # SConstruct until v23.0 makes only the last one
+    (directory / tree).mkdir(parents=True, exist_ok=True)  # SConstruct up to v23.0 creates only the last one
     goal = f"{tree}build/{target}/gem5.{chosen.variant}"
     arguments = _joined(
         *chosen.arguments(linker_flags, str(directory / tree / f"profile-{target}")),
         *(quick_pipeline.place(directory / tree, linker_flags) if chosen.quick_pipeline else ()),
         *arguments,
     )
-    # --ignore-style: without it gem5's SConstruct asks about git hooks and waits for an answer.
+    # --ignore-style: otherwise gem5's SConstruct waits for an answer about git hooks.
     command = ("scons", goal, f"-j{jobs}", "--ignore-style", *arguments)
     # Flags and compilers are read from the environment since v22.0, from the command line before.
     variables = dict(word.split("=", 1) for word in arguments if not word.startswith("-"))
@@ -103,13 +103,13 @@ def build_gem5(
 
 
 def _compiler_error(log: Path) -> str:
-    """The first error of a compiler in what scons printed, such as a warning that ``-Werror`` made one."""
+    """The first compiler error in scons' output."""
     with log.open(encoding="utf-8", errors="replace") as lines:
         return next((line.strip() for line in lines if ": error: " in line), "")
 
 
 def _joined(*arguments: str) -> tuple[str, ...]:
-    """Arguments of scons in which a variable that is given twice has both values."""
+    """Arguments of scons, with the values of a repeated variable joined."""
     found: dict[str, str] = {}
     for word in arguments:
         name, _, value = word.partition("=")
@@ -118,7 +118,7 @@ def _joined(*arguments: str) -> tuple[str, ...]:
 
 
 def existing_gem5(binary: Path, source: SourceRecord) -> Gem5Record:
-    """A gem5 that the site supplies, as it is.
+    """Record a gem5 that the site supplies.
 
     Raises:
         EngineError: the program or its script is missing.
@@ -158,9 +158,9 @@ def _record(
 
 
 def starts(binary: Path, seconds: float = 60.0) -> str | None:
-    """Why a gem5 program does not start on this machine, or None when it does.
+    """Why a gem5 program does not start on this machine, or None.
 
-    One that still runs after ``seconds`` has found its libraries: the machine is busy.
+    A program that still runs after ``seconds`` has found its libraries.
     """
     try:
         result = subprocess.run(

@@ -1,4 +1,4 @@
-"""Which places the image of a release may come from, and the one that ``images.lock.yaml`` fixes."""
+"""The possible sources of a release's image, and the one that ``images.lock.yaml`` fixes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 
 DEBIAN_RECIPE = "docker/gcn-gpu-debian"
-"""This project's own image, without ROCm's runtime: kernels run in it, DNNMark's programs do not start."""
+"""This project's image without ROCm's runtime: kernels run in it, DNNMark's programs do not start."""
 
 _KINDS: Mapping[ImageMode | None, tuple[ImageKind, ...]] = {
     None: ("local", "registry", "dockerfile", "recipe"),
     "pull": ("registry",),
     "build": ("dockerfile",),
 }
-"""Of the release's sources those that a mode takes."""
+"""Kinds of the release's sources by mode."""
 
 _HEAD = """\
 # Which image each gem5 release runs in. apuflow adds an entry when an image is found for the first time.
@@ -34,7 +34,7 @@ _HEAD = """\
 
 
 class ImageLock(Model):
-    """The whole of ``images.lock.yaml``."""
+    """Content of ``images.lock.yaml``."""
 
     images: dict[Name, ImageSource] = Field(
         description="by release: the source that gave its image; of a registry with its digest"
@@ -42,7 +42,7 @@ class ImageLock(Model):
 
 
 def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
-    """Places that the release's image may come from on this site, in order."""
+    """Sources of the release's image on this site, in order."""
     image = site.image
     if image.sources is not None:
         return image.sources
@@ -60,7 +60,7 @@ def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
 
 
 def locked_source(site: Site, release: Release, root: Path) -> ImageSource | None:
-    """The source that the lock fixes for a release; None: it has no entry, or one of another site's sources.
+    """The source that the lock fixes for a release; None without an entry for this site's sources.
 
     Raises:
         ConfigError: the lock cannot be read.
@@ -76,16 +76,16 @@ def locked_source(site: Site, release: Release, root: Path) -> ImageSource | Non
 
 
 def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSource, ...]:
-    """The one source that the lock fixes, else all that the site and the release name, in order."""
+    """The source that the lock fixes, else all sources of site and release, in order."""
     locked = locked_source(site, release, root)
     return image_sources(site, release) if locked is None else (locked,)
 
 
 def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> None:
-    """Fix the source of a release's image, once: an entry that is there stays.
+    """Fix the source of a release's image; an existing entry stays.
 
     Args:
-        digest: content that a registry gave. What a machine has or builds is its own: no digest is fixed.
+        digest: from a registry. Local and built images have no fixed digest.
     """
     entries = _read(root)
     if release in entries or source.kind == "local":
@@ -97,7 +97,7 @@ def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> N
 
 
 def check_recorded(release: Release, site: Site, digest: str | None, record: str, root: Path) -> None:
-    """Refuse an image that was recorded here and is not the one that the lock fixes.
+    """Refuse a recorded image that differs from the lock's.
 
     Args:
         digest: of the recorded image.

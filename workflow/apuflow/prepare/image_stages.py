@@ -1,4 +1,4 @@
-"""Build an image from a recipe, stage by stage. Each is kept: a build that stopped goes on from there."""
+"""Build an image from a recipe, stage by stage. Stages are kept, so a stopped build continues."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from apuflow.containers import DockerEngine
 
 BASE_ARGUMENT = "BASE"
-"""Build argument that the recipe's first FROM takes."""
+"""Build argument of the recipe's first FROM."""
 
 SOURCES_ARGUMENT = "SOURCES"
-"""Build argument: where the recipe fetches its sources from."""
+"""Build argument: where the recipe fetches its sources."""
 
 DEBIAN_ARGUMENT = "DEBIAN_MIRROR"
-"""Build argument: archive that the recipe's apt takes packages from."""
+"""Build argument: the archive for the recipe's apt."""
 
 SOURCES_DIRECTORY = "sources"
-"""Where local sources stand in the build's context, and what SOURCES says then."""
+"""Directory of local sources in the build's context, and SOURCES' value for them."""
 
 
 @dataclass(frozen=True)
 class SourcesBuild:
-    """What an image is built from.
+    """Inputs of building an image.
 
     Attributes:
-        base: a Debian suite (debootstrap makes its minimal system) or the name of an image (with ``:`` or
-            ``/``); None: the recipe's own FROM.
+        base: a Debian suite for debootstrap, or the name of an image (with ``:`` or ``/``); None: the
+        recipe's FROM.
         arguments: build arguments by name.
-        sources: address or directory of the sources that the recipe fetches; a directory becomes part of the
-            build's context.
+        sources: address or directory of the recipe's sources; a directory becomes part of the build's
+        context.
         debian: address of Debian's archive; None: the usual one.
-        note: where finished stages and their times are kept.
-        cores: how many processors a stage may use.
+        note: file of finished stages and their times.
+        cores: processors of a stage.
     """
 
     recipe: Recipe
@@ -59,18 +59,18 @@ class SourcesBuild:
 
 
 def build_stages(engine: DockerEngine, build: SourcesBuild, name: str, log: Path) -> None:
-    """Build every stage in order and give the last one its name.
+    """Build the stages in order and tag the last one.
 
-    Each stage is an image of its own, ``name-stage``, which keeps the engine from discarding it. Docker takes
-    unchanged steps from its cache, so a build that is repeated goes on at the step that failed.
+    Each stage gets an image ``name-stage``, so that the engine keeps it. Docker caches unchanged steps, so a
+    repeated build continues at the failed step.
 
     Raises:
-        EngineError: a stage failed; the message names it and ends with what it printed last.
-        ConfigError: an argument that the recipe does not take.
+        EngineError: a stage failed; the message names it and ends with its last output.
+        ConfigError: an argument that the recipe lacks.
     """
     arguments = _arguments(engine, build, log)
     done = read_done(build.note)
-    say = _Teller(log)
+    say = _MarkedLog(log)
     say(f"{build.recipe.directory}: {cost(build.recipe, done)}")
     with tempfile.TemporaryFile() as context:
         _pack(build, context)
@@ -99,7 +99,7 @@ def _build(
     tag: str,
     log: Path,
 ) -> None:
-    from apuflow.containers.docker_connection import engine_errors  # a run has no use for Docker's client
+    from apuflow.containers.docker_connection import engine_errors  # runs do not need Docker's client
 
     limits: Any = {"cpusetcpus": _processors(build.cores)} if build.cores else None
     last: list[str] = []
@@ -128,7 +128,7 @@ def _build(
 
 
 def _copy(lines: Iterable[dict[str, Any]], log: Path, last: list[str]) -> str | None:
-    """Append what the engine prints to the log; return the error among it."""
+    """Append the engine's output to the log; return its error."""
     with log.open("a", encoding="utf-8") as stream:
         for line in lines:
             text = str(line.get("stream") or line.get("status") or "").rstrip("\n")
@@ -164,7 +164,7 @@ def _arguments(engine: DockerEngine, build: SourcesBuild, log: Path) -> dict[str
 
 
 def _base(engine: DockerEngine, base: str, mirror: str | None, log: Path) -> str:
-    """An image's name, or that of the minimal system of a Debian suite, which is made where it is absent."""
+    """Name of the base image; a Debian suite's minimal system is made if missing."""
     from apuflow.containers.docker_connection import engine_errors
 
     if ":" in base or "/" in base:
@@ -182,7 +182,7 @@ def _base(engine: DockerEngine, base: str, mirror: str | None, log: Path) -> str
             remedy="apt install debootstrap and run as root once, or name an image that you have "
             f"(image.base: debian:{base})",
         )
-    say = _Teller(log)
+    say = _MarkedLog(log)
     say(f"base: debian {base} by debootstrap")
     with tempfile.TemporaryDirectory(prefix="apuflow-base-", dir="/var/tmp") as work:
         root, archive = Path(work) / "root", Path(work) / "base.tar"
@@ -202,9 +202,9 @@ def _base(engine: DockerEngine, base: str, mirror: str | None, log: Path) -> str
 
 
 def _pack(build: SourcesBuild, target: Any) -> None:
-    """The build's context: the recipe, and local sources as a directory of it. Without owners and times.
+    """The build's context: the recipe and local sources.
 
-    Docker's cache compares contents and names; times and owners of a new checkout must not build it again.
+    It has no owners and times, so that a new checkout does not invalidate Docker's cache.
     """
 
     def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -228,7 +228,7 @@ def _pack(build: SourcesBuild, target: Any) -> None:
 
 
 def _processors(count: int) -> str:
-    """The first processors that this process may use, as Docker takes them."""
+    """The first processors of this process in Docker's notation."""
     allowed = sorted(os.sched_getaffinity(0))
     return ",".join(map(str, allowed[:count]))
 
@@ -239,8 +239,8 @@ def _plain(name: str) -> str:
     return head if head and "/" not in tag else name
 
 
-class _Teller:
-    """Writes lines to a log, each with a mark that sets it apart from what the engine prints."""
+class _MarkedLog:
+    """Writes marked lines to a log with the engine's output."""
 
     def __init__(self, log: Path) -> None:
         self.log = log

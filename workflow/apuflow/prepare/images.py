@@ -1,4 +1,4 @@
-"""Container images: from a registry, from what the engine has, or built from a Dockerfile."""
+"""Container images: pulled, local, or built from a Dockerfile."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class ImageRecord(ToolRecord):
-    """An image that is there.
+    """An existing image.
 
     Attributes:
-        kind: kind of the source that gave it; none: tools of the host are used.
+        kind: kind of its source; none: the host's tools.
         name: the source's name or directory.
-        reference: what the engine runs: an image id that no later tag can move, or a ``.sif`` path.
-        digest: ``sha256:...`` of its content; from the registry where it was pulled.
-        dockerfile: what it was built from; None unless its source is a Dockerfile of gem5's.
+        reference: image id, independent of tags, or ``.sif`` path.
+        digest: ``sha256:...`` of its content; of pulled images from the registry.
+        dockerfile: sources of the build; None unless from gem5's Dockerfile.
     """
 
     engine: str
@@ -44,15 +44,15 @@ class ImageRecord(ToolRecord):
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """How an image is got.
+    """How to get an image.
 
     Attributes:
-        sources: places in order; one that cannot give it is passed over.
-        tag: name that a built image gets.
-        dockerfile: what a source of kind dockerfile is built from; called when it is that source's turn.
-        build: what a source of kind recipe is built with.
-        directory: where Apptainer puts ``.sif`` files.
-        log: the engine's output, and why a source was passed over, are appended here.
+        sources: sources in order; a failing one is skipped.
+        tag: name of a built image.
+        dockerfile: returns the build of a source of kind dockerfile; called when needed.
+        build: inputs of a source of kind recipe.
+        directory: of Apptainer's ``.sif`` files.
+        log: gets the engine's output and the reasons of skipped sources.
     """
 
     sources: Sequence[ImageSource]
@@ -64,7 +64,7 @@ class ImagePlan:
 
 
 def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, ImageSource | None]:
-    """The image of the first source that has it, and that source.
+    """The image of the first working source, and that source.
 
     Raises:
         EngineError: no source has it (ONE message with each and its reason), or the disk is full.
@@ -184,8 +184,8 @@ def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan
 def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
     """Pull an image; return ``repository@digest``.
 
-    Docker is asked for the digest first. Podman (4.3) has no such call: it reads the manifest before it
-    pulls, and tells the digest afterwards. The engine keeps the layers that an interrupted pull has finished.
+    Docker returns the digest before the pull. Podman (4.3) has no such call and returns it afterwards. The
+    engine keeps finished layers of an interrupted pull.
     """
     from apuflow.containers.docker_connection import engine_errors, has_image
 
@@ -217,7 +217,7 @@ def _fetch(engine: DockerEngine, source: ImageSource, version: str, log: Path) -
 
 
 def _registry_digest(engine: DockerEngine, source: ImageSource) -> str:
-    """Digest of a registry's image: the source's own where the engine has it, else what the registry says."""
+    """Digest of a registry's image: the source's if the engine has it, else the registry's."""
     from apuflow.containers.docker_connection import engine_errors, has_image
     from apuflow.containers.registry import manifest
 
@@ -237,10 +237,10 @@ def _registry_digest(engine: DockerEngine, source: ImageSource) -> str:
 
 
 def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> str:
-    """Which source would give the image, for people; nothing is pulled or built.
+    """Describe the source that would give the image, without pulling or building.
 
     Raises:
-        EngineError: no source would; ONE message with each and its reason.
+        EngineError: no source has it; one message with all reasons.
     """
     reasons: list[tuple[ImageSource, DescribedError]] = []
     for source in sources:
@@ -273,7 +273,7 @@ def _look(engine: ContainerEngine, source: ImageSource) -> str:
 
 
 def _look_in_registry(engine: ContainerEngine, source: ImageSource) -> str:
-    """Digest of a registry's image, and what is to be pulled."""
+    """Digest of a registry's image, and bytes to pull."""
     from apuflow.containers import DockerEngine
     from apuflow.containers.docker_connection import has_image
     from apuflow.containers.registry import manifest
@@ -290,7 +290,7 @@ def _look_in_registry(engine: ContainerEngine, source: ImageSource) -> str:
         raise EngineError(error.message, remedy=remedy) from error
     try:
         size = f"{_size(manifest(source.place, digest).layer_bytes)} to pull"
-    except EngineError as error:  # a mirror or a proxy of the engine's may reach it where we do not
+    except EngineError as error:  # the engine's mirror or proxy may reach it
         size = f"size unknown ({error.message})"
     return f"{source.place}, {digest}, {size}"
 
@@ -310,7 +310,7 @@ def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path 
 
 
 def _registry_remedy(message: str, engine: str, source: ImageSource) -> str:
-    """What to do about a registry's answer, in the words of docker's distribution client."""
+    """The fix for an error of Docker's distribution client."""
     if re.search(r"no basic auth|unauthorized|authentication required|denied", message):
         return f"`{engine} login {source.place.partition('/')[0]}`, if you may use it; else another source"
     if re.search(r"manifest unknown|not found|name unknown|no such manifest", message):
@@ -333,7 +333,7 @@ _WRONG_NAME = "check the name and the network"
 
 
 def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str, remedy: str = _WRONG_NAME) -> None:
-    """Append an engine's progress to the log; raise the error that stands among it."""
+    """Append an engine's progress to the log; raise its error."""
     with log.open("a", encoding="utf-8") as stream:
         for line in lines:
             text = line.get("stream") or line.get("status") or ""

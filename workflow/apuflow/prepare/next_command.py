@@ -1,4 +1,4 @@
-"""The one command that a machine can run now."""
+"""The next command that a machine can run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PREVIEW_SWEEP = "quickstart"
 
 
 def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool, preview: bool = True) -> str:
-    """The largest step that needs nothing more.
+    """The largest step without missing requirements.
 
     Args:
-        release: that was examined; a sweep of another one proves nothing for it.
-        dnnmark: engine gem5 can run DNNMark here.
-        kernels: engine gem5-kernels can run here.
-        preview: Snakemake can run here.
+        release: the examined release; sweeps of others are not proposed.
+        dnnmark: whether engine gem5 can run DNNMark.
+        kernels: whether engine gem5-kernels can run.
+        preview: whether Snakemake can run.
     """
     if not preview:
         return "apuflow ask softmax_fwd num-compute-units=4,16"
@@ -35,7 +35,7 @@ def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool, prev
 
 
 def _runs(sweep: str, release: str, root: Path) -> bool:
-    """Whether a sweep is there and of this release alone."""
+    """Whether a sweep exists and is of this release only."""
     try:
         found = load_sweep(sweep, root)
     except ApuflowError:

@@ -1,4 +1,4 @@
-"""Patches of one's own on gem5's sources: applied to a clean checkout of their own, never to another's."""
+"""Patches of gem5's sources, applied to a separate clean checkout."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Patch:
     """A patch file.
 
     Attributes:
-        place: as the configuration names it.
-        file: where it is.
+        place: its name in the configuration.
+        file: its path.
         sha256: of its bytes.
     """
 
@@ -34,10 +34,7 @@ class Patch:
 
 
 def gem5_patches(release: Release, site: Site) -> tuple[str, ...]:
-    """The patches for gem5's sources in the order in which they are applied: the release's, then the site's.
-
-    A gem5 that the site supplies is used as it is, so it has none.
-    """
+    """The patches of gem5's sources in order: the release's, then the site's. A site's own gem5 has none."""
     return () if site.gem5.binary is not None else (*release.gem5.patches, *site.gem5.patches)
 
 
@@ -45,7 +42,7 @@ def read_patches(places: Sequence[str], root: Path) -> tuple[Patch, ...]:
     """The patch files of the configuration.
 
     Raises:
-        EngineError: one of them is not there.
+        EngineError: a file is missing.
     """
     for place in places:
         if not (root / place).is_file():
@@ -59,16 +56,15 @@ def read_patches(places: Sequence[str], root: Path) -> tuple[Patch, ...]:
 
 
 def patched_source(source: SourceRecord, patches: Sequence[Patch], directory: Path) -> SourceRecord:
-    """A checkout with patches applied, below ``directory``; whole or not there at all.
+    """Make a checkout with patches atomically below ``directory``.
 
     Args:
-        source: the checkout that the patches are for; it is not changed.
-        directory: where checkouts are made. The name of the new one holds commit and patches, so that it is
-            found again, and that another list of patches gets another one.
+        source: the original checkout, which stays unchanged.
+        directory: place of patched checkouts, which are named by commit and patches.
 
     Raises:
-        EngineError: the checkout has changes or no commit, a patch does not apply (the message names its file
-            and place), or somebody has changed the patched checkout.
+        EngineError: the checkout has changes or no commit, a patch does not apply (with file and place), or
+        the patched checkout was changed.
     """
     if source.commit is None or source.dirty:
         raise EngineError(

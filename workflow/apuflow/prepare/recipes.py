@@ -1,4 +1,4 @@
-"""Recipes of container images: a directory with a Dockerfile of several stages, and what they cost."""
+"""Recipes of container images: a directory with a Dockerfile of several stages, and their cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARG = re.compile(r"^\s*ARG\s+(?P<name>[A-Za-z_]\w*)", re.I)
 
 
 class RecipeNotes(Model):
-    """``recipe.yaml`` beside a recipe's Dockerfile; nothing in it is needed."""
+    """The optional ``recipe.yaml`` next to a recipe's Dockerfile."""
 
     description: Text | None = Field(None, description="what the image is for")
     minutes: dict[str, NonNegativeFloat] = Field(
@@ -34,13 +34,13 @@ class RecipeNotes(Model):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe as its directory holds it.
+    """A recipe's directory.
 
     Attributes:
         stages: names of the Dockerfile's stages in order; the last one is the image.
         arguments: names of the build arguments that the Dockerfile declares.
-        minutes: estimated time of each stage on two cores; None where the recipe does not say.
-        disk_bytes: None: the recipe does not say.
+        minutes: estimated time of each stage on two cores; None if unknown.
+        disk_bytes: None if unknown.
     """
 
     directory: Path
@@ -50,18 +50,18 @@ class Recipe:
     disk_bytes: int | None
 
     def seconds(self, done: Mapping[str, float]) -> float | None:
-        """Estimated time of the stages that are not done, on two cores; None: not known of one of them."""
+        """Estimated time of the remaining stages on two cores; None if one is unknown."""
         left = [self.minutes[name] for name in self.stages if name not in done]
         known = [minutes for minutes in left if minutes is not None]
         return sum(known) * 60 if len(known) == len(left) else None
 
 
 def read_recipe(directory: Path) -> Recipe:
-    """The recipe in a directory.
+    """Read the recipe of a directory.
 
     Raises:
-        ConfigError: there is no Dockerfile, a stage but the last has no name, a name stands twice, or
-            ``recipe.yaml`` is wrong or speaks of a stage that is not there.
+        ConfigError: the Dockerfile is missing, a stage before the last has no name, a name is repeated, or
+        ``recipe.yaml`` is wrong or names an unknown stage.
     """
     file = directory / DOCKERFILE
     try:
@@ -119,7 +119,7 @@ def directory_sha256(directory: Path) -> str:
 
 
 def read_done(note: Path) -> dict[str, float]:
-    """Seconds of each stage that an earlier build of the same recipe got done."""
+    """Seconds of each stage that an earlier build of the same recipe finished."""
     try:
         known = json.loads(note.read_text(encoding="utf-8"))
         return {str(name): float(seconds) for name, seconds in known.items()}
@@ -133,7 +133,7 @@ def write_done(note: Path, done: Mapping[str, float]) -> None:
 
 
 def cost(recipe: Recipe, done: Mapping[str, float]) -> str:
-    """What is left to build of an image, for people."""
+    """The remaining stages of an image, as text."""
     left = [name for name in recipe.stages if name not in done]
     seconds = recipe.seconds(done)
     time = "time not known" if seconds is None else f"about {format_duration(seconds)} on two cores"

@@ -1,6 +1,6 @@
-"""Records of what was made: small JSON files that change only when what they describe changes.
+"""Records of tools: small JSON files that change only with their content.
 
-Run one step of a build in a container and turn its failure into a message.
+Also the runner of build steps, which turns failures into messages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from apuflow.run.progress import tail
 
 
 class ToolRecord(BaseModel):
-    """A record holds no times: the same content made again leaves the same bytes, so nothing reruns."""
+    """A record without times: equal content gives equal bytes, so nothing reruns."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,14 +26,14 @@ R = TypeVar("R", bound=ToolRecord)
 
 
 def write_record(path: Path, record: ToolRecord) -> None:
-    """Write a record; a file that already says the same keeps its time stamp."""
+    """Write a record; an equal file keeps its time stamp."""
     text = record.model_dump_json(indent=1) + "\n"
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
 
 
 def read_record(path: Path, kind: type[R]) -> R:
-    """Read a record of a kind. ApuflowError when it is missing or unreadable."""
+    """Read a record of a kind. Raises ApuflowError if it is missing or unreadable."""
     try:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
@@ -58,10 +58,10 @@ def run_step(
     limits: Limits | None = None,
     network: bool = False,
 ) -> None:
-    """Run a build step to its end; its working directory is mounted writable and holds its HOME.
+    """Run a build step; its working directory is mounted writable and holds its HOME.
 
     Raises:
-        EngineError: it failed; the message ends with the last lines that it printed.
+        EngineError: it failed; the message ends with its last lines.
     """
     engine.remove_leftovers(project)
     exit_ = engine.run(

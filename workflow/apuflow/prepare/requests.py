@@ -1,4 +1,4 @@
-"""What a site asks for: which gem5, DNNMark and image, as values that name records and enter identities."""
+"""A site's gem5, DNNMark and image as values for names of records and identities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from apuflow.rocblas.tables import ROCBLAS_COMMIT, TENSILE_COMMIT
 
 @functools.cache
 def checkout_commit(directory: Path) -> str:
-    """Commit that a git checkout stands at; with a hash of its uncommitted changes, if it has any.
+    """Commit of a git checkout, with a hash of its uncommitted changes.
 
     Raises:
         ConfigError: it is no git checkout.
@@ -59,10 +59,10 @@ def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str
 
 
 def request(tool: str, release: Release, site: Site, root: Path) -> str:
-    """Eight hex digits that name what this site asks of a tool.
+    """Hash (8 hexadecimal digits) of what this site requests of a tool.
 
-    They are part of its record's name, so that another image, commit, checkout or program than the recorded
-    one is never taken for it.
+    It is part of the record's name, so that a record never describes another image, commit, checkout or
+    program.
 
     Args:
         tool: ``source-`` and gem5, resources, miopen, rocblas or tensile; ``image``, ``dnnmark``, ``gem5``
@@ -103,12 +103,12 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
 
 
 def gem5_build(release: Release, site: Site) -> Build:
-    """How gem5 is compiled: the site's word, else the release's."""
+    """How gem5 is compiled: the site's value, else the release's."""
     return site.gem5.build or release.gem5.build
 
 
 def _build(release: Release, site: Site) -> dict[str, Any]:
-    """How gem5 is compiled; nothing where it is as upstream does."""
+    """How gem5 is compiled; empty if as upstream."""
     build = gem5_build(release, site)
     if build.default:
         return {}
@@ -117,7 +117,7 @@ def _build(release: Release, site: Site) -> dict[str, Any]:
 
 
 def _recipe(site: Site, root: Path) -> dict[str, Any]:
-    """What an image is built from; mirrors hold the same, so they do not count."""
+    """What an image is built from, without mirrors, which hold the same."""
     image = site.image
     if image.recipe is None:
         return {}
@@ -129,7 +129,7 @@ def _recipe(site: Site, root: Path) -> dict[str, Any]:
 
 
 def _patched(release: Release, site: Site, root: Path) -> dict[str, list[str]]:
-    """The patches on gem5's sources by their hashes; nothing where there are none."""
+    """Hashes of the patches of gem5's sources; empty without patches."""
     places = gem5_patches(release, site)
     return {"patches": [supplied_hash(root, place) for place in places]} if places else {}
 
@@ -149,7 +149,7 @@ def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
         ConfigError: the lock fixes another image.
     """
     if next(root.glob(paths.tool_record(release.name, "image", "*")), None) is None:
-        return None  # which engine runs it here needs no answer
+        return None  # independent of the engine that runs it
     path = paths.tool_record(release.name, "image", request("image", release, site, root))
     try:
         record = json.loads((root / path).read_text(encoding="utf-8"))
@@ -163,10 +163,9 @@ def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
 
 
 def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
-    """The image by its recorded digest; before it is known, where it may come from.
+    """The image by its recorded digest; before that, by its sources.
 
-    Which engine a machine has is no part of it: a site that leaves ``container`` out has the same points
-    everywhere.
+    The machine's engine is not part of it: a site without ``container`` has the same points everywhere.
     """
     digest = recorded_digest(release, site, root)
     return _requested_image(release, site, site.container) if digest is None else {"digest": digest}
@@ -194,7 +193,7 @@ def dnnmark_content(release: Release, site: Site, root: Path) -> Any:
 def supplied(
     site: Site, workloads: Iterable[Workload], root: Path, releases: Iterable[Release] = ()
 ) -> dict[str, str]:
-    """What the user has supplied: place as configured to hash or commit, for machines that lack it."""
+    """What the user supplied: configured place to hash or commit, for machines that lack it."""
     files = [file for workload in workloads for file in workload.supplied]
     files += [place for release in releases for place in gem5_patches(release, site.of(release.name))]
     if site.dnnmark.build is not None:
@@ -212,7 +211,7 @@ def supplied(
 
 @functools.cache
 def supplied_hash(root: Path, place: str) -> str:
-    """SHA-256 of a file that the user supplied, here or as an archive recorded it; else its name."""
+    """SHA-256 of a file that the user supplied, from here or an archive; else its name."""
     file = root / place
     if not file.is_file():
         return _recorded(root).get(place, place)
@@ -221,13 +220,13 @@ def supplied_hash(root: Path, place: str) -> str:
 
 @functools.cache
 def supplied_directory(root: Path, place: str) -> str:
-    """SHA-256 of what a directory holds that the user supplied, as ``supplied_hash`` for a file."""
+    """SHA-256 of a directory that the user supplied, as ``supplied_hash`` for a file."""
     directory = root / place
     return directory_sha256(directory) if directory.is_dir() else _recorded(root).get(place, place)
 
 
 def supplied_commit(root: Path, place: str) -> str:
-    """Commit of a checkout that the user supplied, or as an archive recorded it."""
+    """Commit of a checkout that the user supplied, from here or an archive."""
     recorded = None if (root / place).exists() else _recorded(root).get(place)
     return recorded or checkout_commit(root / place)
 

@@ -1,4 +1,4 @@
-"""Sources at a pinned commit: cloned from a URL or a local mirror, or a checkout that the user has."""
+"""Sources at a pinned commit: cloned from a URL or a local mirror, or the user's checkout."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from apuflow.prepare.records import ToolRecord
 
 
 class SourceRecord(ToolRecord):
-    """Which sources were used.
+    """The used sources.
 
     Attributes:
-        commit: what is checked out; None for a directory without git.
-        changes_sha256: of the uncommitted changes, when there are any (only where they are allowed).
+        commit: of the checkout; None without git.
+        changes_sha256: of the uncommitted changes, if they are allowed and exist.
     """
 
     path: str
@@ -30,17 +30,16 @@ class SourceRecord(ToolRecord):
 
 
 def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None = None) -> SourceRecord:
-    """Make a checkout of exactly one commit at ``destination``, whole or not at all.
+    """Make a checkout of a commit at ``destination`` atomically.
 
     Args:
-        url: the repository; ``mirror`` (a URL or a local directory) is used instead when given.
-        commit: full hash; only this commit is fetched where the server allows it, else everything.
+        url: the repository; ``mirror`` (a URL or a local directory) replaces it.
+        commit: full hash; only this commit is fetched if the server allows it, else everything.
 
-    An existing checkout of that commit without changes is kept. Anything else there is refused, not
-    overwritten.
+    An existing clean checkout of that commit is kept. Anything else there is refused.
 
     Raises:
-        EngineError: no git, no such repository or commit, no network, or something else stands there.
+        EngineError: no git, no such repository or commit, no network, or another existing directory.
     """
     if not destination.exists():
         place = mirror or url
@@ -56,7 +55,7 @@ def fetch_source(url: str, commit: str, destination: Path, *, mirror: str | None
 
 
 def clone_into(directory: Path, place: str, commit: str) -> None:
-    """Check out exactly one commit of the repository at ``place`` in an empty directory.
+    """Check out a commit of the repository at ``place`` in an empty directory.
 
     Raises:
         EngineError: no git, no such repository or commit, no network.
@@ -94,14 +93,14 @@ def _fetch(directory: Path, place: str, commit: str) -> None:
 
 
 def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = False) -> SourceRecord:
-    """Record a checkout that is already there.
+    """Record an existing checkout.
 
     Args:
-        commit: what it has to be at; None: whatever it is at is recorded.
-        allow_dirty: take uncommitted changes, and record their hash.
+        commit: the required commit; None: any.
+        allow_dirty: accept uncommitted changes and record their hash.
 
     Raises:
-        EngineError: it is missing, at another commit, or has changes that are not allowed.
+        EngineError: it is missing, at another commit, or has forbidden changes.
     """
     if not path.is_dir():
         raise EngineError(
@@ -111,7 +110,7 @@ def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = F
     if not _succeeds(path, "rev-parse", "--git-dir"):
         if commit is not None or not allow_dirty:
             raise EngineError(
-                "the directory is not a git checkout, so what it holds cannot be told",
+                "the directory is not a git checkout, so its commit is unknown",
                 file=path,
                 remedy="use a git checkout"
                 + ("" if commit else ", or set allow_dirty: true in configs/site.yaml"),

@@ -1,4 +1,4 @@
-"""The expensive stages as plain functions: what each rule of the toolchain and the inputs does."""
+"""The rules of toolchain and inputs as functions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ from apuflow.rocblas.tables import RELEASE, ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE
 
 
 def container(tools: Toolset) -> ContainerEngine:
-    """The site's container engine, able to run jobs now. EngineError with the fix when it is not.
-
-    What was taken without being configured is printed, which the rule's log keeps.
-    """
+    """The site's container engine, checked. Prints a choice that was not configured, for the rule's log."""
     if tools.site.container is None:
         print(f"container engine: {tools.site.found_engine}")
         tools.site.found_engine.check()
@@ -43,10 +40,10 @@ def container(tools: Toolset) -> ContainerEngine:
 
 
 def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None:
-    """Stage ``image``: make sure that it is there, record exactly which, and lock its source.
+    """Stage ``image``: get it, record it, and lock its source.
 
     Args:
-        jobs: processors for a build from a recipe; None: all.
+        jobs: processors for a recipe's build; None: all.
     """
     plan = ImagePlan(
         tools.image_sources,
@@ -63,7 +60,7 @@ def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None
 
 
 def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
-    """What an image is built from a Dockerfile with; its gem5 is cloned if it is not the one that runs."""
+    """Inputs of building a Dockerfile; clones its gem5 if it is not the one that runs."""
     release, site = tools.release, tools.site
     if source.commit is None:
         record = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
@@ -81,7 +78,7 @@ def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
 
 
 def source(tools: Toolset, repository: str, out: Path) -> None:
-    """Stage ``source``: a repository at its pinned commit, or the site's checkout of it."""
+    """Stage ``source``: a repository at its pinned commit, or the site's checkout."""
     site, release = tools.site, tools.release
     if repository in _LIBRARIES:
         write_record(out, _library_source(tools, repository))
@@ -108,10 +105,10 @@ _LIBRARIES = {"rocblas": (ROCBLAS_URL, ROCBLAS_COMMIT), "tensile": (TENSILE_URL,
 
 
 def _library_source(tools: Toolset, repository: str) -> SourceRecord:
-    """rocBLAS or Tensile: also a checkout of the site's own must be at the commit whose tables are here.
+    """rocBLAS or Tensile; the site's checkout must also be at the commit of apuflow's tables.
 
     Raises:
-        EngineError: it cannot be had; the fix names what runs without it, too.
+        EngineError: it is not available; the fix also names what runs without it.
     """
     site, (url, commit) = tools.site, _LIBRARIES[repository]
     given = site.rocblas_source if repository == "rocblas" else site.tensile_source
@@ -142,7 +139,7 @@ def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) ->
         build = gem5_build(tools.release, tools.site)
         if build.pgo is not None and tools.site.container_engine != "host":
             raise ConfigError(
-                "gem5 writes its profile where it was built, which a container does not let it",
+                "gem5 writes its profile to its build directory, which a container does not permit",
                 key="gem5.build.pgo",
                 value=build.pgo,
                 remedy="container: host in configs/site.yaml, or build without pgo",
@@ -180,7 +177,7 @@ def dnnmark(tools: Toolset, out: Path, log: Path, jobs: int) -> None:
 
 
 def compile_kernel(order: ObjectOrder, out: Path, root: Path = Path()) -> None:
-    """Stage ``kernel_object``: one object, on this machine or with the image's clang-ocl."""
+    """Stage ``kernel_object``: an object, on this machine or with the image's clang-ocl."""
     tools = Toolset(order.release, root)
     if is_own(order.program):
         compile_own(order.row, order.gfx, out, root, tools.release.instruction_defects(order.gfx))

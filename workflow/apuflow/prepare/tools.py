@@ -1,4 +1,4 @@
-"""The tools of a release on this site: where each stands."""
+"""Paths of a release's tools on this site."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from apuflow.rocblas.objects import is_library_kernel, library_object
 
 @dataclass(frozen=True)
 class ObjectOrder:
-    """One kernel object to compile, as plain values: what a job on another machine needs to know."""
+    """A kernel object to compile as plain values, for a job on another machine."""
 
     program: str
     arguments: str
@@ -48,14 +48,14 @@ class ObjectOrder:
         """The order for an object that a release needs.
 
         Args:
-            for_launcher: whether it is loaded by the launcher, and not by MIOpen.
+            for_launcher: whether the launcher loads it, not MIOpen.
         """
         row = item.row
         return cls(row.program, row.arguments, row.layer or "", item.gfx, item.name, release, for_launcher)
 
     @property
     def row(self) -> Row:
-        """The row of MIOpen's kernel database that the object is compiled for."""
+        """The object's row of MIOpen's kernel database."""
         return Row(self.program, self.arguments, self.layer)
 
 
@@ -80,7 +80,7 @@ class Toolset:
 
     @cached_property
     def image(self) -> ImageRecord:
-        """The image that stage ``image`` recorded; ConfigError when the lock fixes another one."""
+        """The image of stage ``image``. Raises ConfigError if the lock fixes another one."""
         path = self.record("image")
         record = read_record(self.root / path, ImageRecord)
         check_recorded(self.release, self.site, record.digest, path, self.root)
@@ -88,7 +88,7 @@ class Toolset:
 
     @cached_property
     def image_sources(self) -> tuple[ImageSource, ...]:
-        """Places that the image may come from (see ``sources_to_try``)."""
+        """Sources of the image (see ``sources_to_try``)."""
         return sources_to_try(self.site, self.release, self.root)
 
     @property
@@ -99,16 +99,16 @@ class Toolset:
 
     @property
     def built_from_recipe(self) -> str | None:
-        """The recipe that the image is built from; None: the first source is of another kind."""
+        """The recipe of the image; None if the first source is of another kind."""
         first = self.image_sources[0]
         return first.place if first.kind == "recipe" and self.site.container_engine != "host" else None
 
     def image_build(self, recipe: str, cores: int | None = None) -> SourcesBuild:
-        """What an image is built from a recipe with.
+        """Inputs of building an image from a recipe.
 
         Args:
             recipe: directory, relative to the project's.
-            cores: processors that a stage may use; None: all.
+            cores: processors of a stage; None: all.
 
         Raises:
             ConfigError: the recipe cannot be read.
@@ -129,7 +129,7 @@ class Toolset:
 
     @property
     def image_threads(self) -> int:
-        """All cores for an image that is built from a recipe; the engine itself builds or pulls others."""
+        """All cores for a recipe's image; the engine builds or pulls others."""
         return 64 if self.built_from_recipe else 1
 
     @property
@@ -138,7 +138,7 @@ class Toolset:
         return 240 if all(source.kind in ("registry", "local") for source in self.image_sources) else 1440
 
     def image_cost(self) -> str | None:
-        """What is left to build of an image from a recipe, for people; None: nothing, or another source."""
+        """Remaining stages of a recipe's image, as text; None for other sources."""
         recipe = self.built_from_recipe
         if recipe is None or (self.root / self.record("image")).exists():
             return None
@@ -147,12 +147,12 @@ class Toolset:
 
     # sources ---------------------------------------------------------------------------------------------
     def gem5_tool(self, gfx: str) -> str:
-        """Name of the gem5 that runs a GPU architecture: the site's own, or that of a build target."""
+        """Name of the gem5 of a GPU architecture: the site's, or that of a build target."""
         return "gem5" if self.site.gem5.binary is not None else f"gem5-{self.release.build_target(gfx)}"
 
     @property
     def kernels(self) -> Path:
-        """MIOpen's ``src/kernels``: the site's, or the checkout that stage ``sources`` makes."""
+        """MIOpen's ``src/kernels`` of the site or of stage ``sources``."""
         if self.site.miopen_source is not None:
             given = (self.root / self.site.miopen_source).resolve()
             for candidate in (given / "src/kernels", given / "kernels", given):
@@ -168,41 +168,41 @@ class Toolset:
         return self.root / paths.source_dir("miopen", self.release.miopen.source.commit) / "src/kernels"
 
     def kernel_sources(self) -> list[str]:
-        """Record that has to be there before kernels are compiled."""
+        """Record that compiling kernels needs."""
         return [] if self.site.miopen_source is not None else [self.record("source-miopen")]
 
     def gemm_sources(self) -> list[str]:
-        """Records that have to be there before rocBLAS' kernels are written.
+        """Records that writing rocBLAS' kernels needs.
 
         Raises:
-            ConfigError: the site names a checkout of rocBLAS or Tensile that is not there.
+            ConfigError: the site's checkout of rocBLAS or Tensile is missing.
         """
         refuse_missing_checkouts(self.site, self.root)
         return [self.record("source-tensile"), self.record("source-rocblas")]
 
     # compilers -------------------------------------------------------------------------------------------
     def launcher_compiler(self, gfx: str) -> Compiler:
-        """What compiles kernels for the launcher: clang here, and the changes that this gem5 needs."""
+        """Compiler of the launcher's kernels: clang with this gem5's corrections."""
         return correcting(cached_host_compiler(4), self.release.instruction_defects(gfx))
 
     @property
     def compiler(self) -> Compiler:
-        """What compiles kernels for MIOpen: clang-ocl of its image, or clang here where that has none."""
+        """Compiler of MIOpen's kernels: clang-ocl of its image, or clang on this machine."""
         image = self.image
         if image.engine == "host" or image.kind == "recipe" or image.digest is None:
             return cached_host_compiler(3)
         return image_compiler(image.digest)
 
     def assembler(self, *, for_launcher: bool) -> Compiler:
-        """What assembles rocBLAS' kernels: clang on this machine."""
+        """Assembler of rocBLAS' kernels: clang on this machine."""
         return assembler(cached_host_compiler(4 if for_launcher else 3))
 
     # inputs ----------------------------------------------------------------------------------------------
     def database(self, gfx: str, compute_units: int, rows: Sequence[Row]) -> DatabasePlan:
-        """The kernel database for a program that asks MIOpen for these rows.
+        """The kernel database of a program with these rows.
 
         Args:
-            compute_units: as many as ROCm is told that there are.
+            compute_units: the number that ROCm sees.
         """
         commit = self.release.miopen.source.commit
         return plan_database(
@@ -215,13 +215,13 @@ class Toolset:
         )
 
     def product_library(self, launches: Iterable[Launch], gfx: str) -> ProductLibrary:
-        """What the rocBLAS of the image is given, so that it runs these launches.
+        """The library directory with which the image's rocBLAS runs these launches.
 
         Args:
             launches: of ``rocblas.call.library_launches``.
 
         Raises:
-            ConfigError: a product that rocBLAS has no such kernel for.
+            ConfigError: rocBLAS has no such kernel for a product.
         """
         launches, objects = tuple(launches), dict[str, KernelObject]()
         for launch in launches:
@@ -237,11 +237,11 @@ class Toolset:
 
 
 def data_file(needed: int) -> str:
-    """The smallest power of two of pages that holds ``needed`` bytes: points of like size share a file."""
+    """The smallest power of two of pages with ``needed`` bytes, so that similar points share a file."""
     return paths.mmap_file(file_bytes(1 << max(0, needed - 1).bit_length()))
 
 
 @cache
 def cached_host_compiler(code_object: Literal[3, 4]) -> Compiler:
-    """clang of this machine, asked once a process (see ``host_compiler``)."""
+    """clang of this machine, cached (see ``host_compiler``)."""
     return host_compiler(code_object=code_object)

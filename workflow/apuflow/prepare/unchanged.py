@@ -1,4 +1,4 @@
-"""Tools are, when a run starts, what their records say: nobody rebuilt, edited or replaced them meanwhile."""
+"""Checks at the start of a run that tools are unchanged since they were recorded."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from apuflow.prepare.sources import use_checkout
 
 
 def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
-    """The record of the gem5 that would run now.
+    """Check gem5 and return its record.
 
     Args:
-        file: the record's own file; beside it the last look at the binary is kept, so that its hundreds of
-            megabytes are read again only when its inode, size or times differ.
+        file: the record's file. A note next to it avoids hashing an unchanged binary again.
 
     Raises:
-        EngineError: program or scripts of a gem5 that was built here are not the recorded ones. A gem5 that
-            the site supplies may change, for its hash is part of the points' identity: the record comes
-            back with the present hash.
+        EngineError: program or scripts of a gem5 built here have changed. A site's gem5 may change, because
+        its hash is part of the points' identity; the record then has the new hash.
     """
     actual = _hash(Path(record.binary), file.with_name(f".{file.name}.seen"))
     if actual != record.sha256:
         if record.target is None:
             return record.model_copy(update={"sha256": actual})
         raise EngineError(
-            "this gem5 is not the program that was built and recorded",
+            "this gem5 is not the recorded program",
             file=record.binary,
             value=f"sha256 {actual[:12]}..., recorded {record.sha256[:12]}...",
             remedy=f"remove it and {file}, and start the workflow again: it is built again",
@@ -47,11 +45,7 @@ def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
 
 
 def check_dnnmark(record: DnnmarkRecord, benchmark: str, file: Path) -> None:
-    """EngineError when a benchmark or DNNMark's library is not the recorded one.
-
-    Args:
-        file: the record's own file.
-    """
+    """Raise EngineError if a benchmark or DNNMark's library has changed; ``file`` is the record's."""
     build = Path(record.build)
     for name, program in (
         ("libdnnmark.so", build / "libdnnmark.so"),

@@ -1,8 +1,8 @@
 """Matrix products as rocBLAS runs them: which of its kernels, with which arguments, on which grid.
 
-rocBLAS rocm-4.0.0 is what gem5's gcn-gpu image builds; its single precision products come from Tensile. For
-gfx803 it has tuned assembly kernels. gem5's APU, gfx801, has the same instructions: there the same kernels
-are assembled for gfx801, though rocBLAS itself has none for it.
+gem5's gcn-gpu image builds rocBLAS rocm-4.0.0. Its single precision products come from Tensile, which has
+tuned assembly kernels for gfx803. gem5's APU, gfx801, has the same instructions, so apuflow assembles these
+kernels for gfx801, for which rocBLAS has none.
 """
 
 from apuflow.rocblas.call import library_launches, library_of, library_versions

@@ -1,4 +1,4 @@
-"""What rocBLAS launches for a product: the kernel with its 140 bytes of arguments, and what comes before it.
+"""rocBLAS' launches of a product: the kernel with its 140 bytes of arguments, and a scaling before it.
 
 Source: Tensile rocm-4.0.0, ``ContractionSolution.cpp`` (``generateSingleCall``, ``generateBetaOnlyCall``,
 ``staggerUIter``, ``smallMagicNumber``), ``ContractionProblem.cpp`` (``allocatedElementsNonBatchA``); rocBLAS
@@ -31,42 +31,40 @@ SCALE_SOURCE: Final = Path(__file__).with_name("rocblas_scale.cl")
 SCALE_GROUP: Final = 256
 
 PRODUCTS_KEY: Final = "products"
-"""Of the identity in a run's record: which kernels its products are."""
+"""Key of the identity in a run's record: the kernels of its products."""
 
 ASSEMBLY: Final = ".s"
-"""How the program of a launch of rocBLAS' kernels ends."""
+"""Suffix of the programs of rocBLAS' kernels."""
 
 
 def library_launches(launches: Iterable[Launch], gfx: str) -> tuple[Launch, ...]:
-    """The same launches, with rocBLAS' own kernels for each product that it has one for on this GPU."""
-    return tuple(one for launch in launches for one in _library_launches(launch, gfx))
+    """The launches, with rocBLAS' own kernel for each product that has one on this GPU."""
+    return tuple(
+        one for launch in launches for one in ((launch,) if launch.gemm is None else _calls(launch, gfx))
+    )
 
 
 def library_versions(products: Products, gfx: str) -> dict[str, str] | None:
-    """What rocBLAS' kernels for a GPU are made from; None where the stand-in runs."""
+    """Versions of the sources of rocBLAS' kernels for a GPU; None if the stand-in runs."""
     if products == "stand-in" or gfx not in GPUS:
         return None
     return {"rocblas": ROCBLAS_COMMIT, "tensile": TENSILE_COMMIT, "changes": CHANGES_VERSION}
 
 
 def library_of(launch: Launch, gfx: str) -> str:
-    """Which library's kernel a launch of :func:`library_launches` runs; "" where it is none of rocBLAS'."""
+    """The library of a launch of :func:`library_launches`; "" if it is not rocBLAS'."""
     if solution_of(launch.kernel) is None:
         return ""
     return f"rocBLAS {RELEASE}" + ("" if gfx == "gfx803" else f", gfx803 kernel assembled for {gfx}")
 
 
 def changed(launch: Launch, gfx: str) -> str:
-    """What is not as rocBLAS has it in the kernel of a launch, and why, in words; "" where nothing is."""
+    """Changes of a launch's kernel against rocBLAS, with reasons, as text; "" if there are none."""
     solution = solution_of(launch.kernel)
     if solution is None:
         return ""
     found = changes_of(solution.splits, bool(solution.row_offsets), solution.stores_pairs, gfx)
     return "; ".join(map(str, found))
-
-
-def _library_launches(launch: Launch, gfx: str) -> tuple[Launch, ...]:
-    return (launch,) if launch.gemm is None else _calls(launch, gfx)
 
 
 @functools.lru_cache(maxsize=65536)
@@ -90,7 +88,7 @@ def _calls(launch: Launch, gfx: str) -> tuple[Launch, ...]:
 def product_launch(
     launch: Launch, gemm: Gemm, solution: Solution, role: Role, beta: float | None = None
 ) -> Launch:
-    """The launch of a kernel; ``gemm`` says what it does to C, ``beta`` what it is given, if that differs."""
+    """The launch of a kernel for ``gemm``; ``beta`` is its argument if it differs from ``gemm``'s."""
     tiles_m, tiles_n = -(-gemm.m // solution.macro_tile_m), -(-gemm.n // solution.macro_tile_n)
     return replace(
         launch,
@@ -142,7 +140,7 @@ def _arguments(launch: Launch, gemm: Gemm, solution: Solution, role: Role, beta:
 
 
 def stagger(k: int, solution: Solution) -> int:
-    """How many steps apart along k workgroups start, less one: fewer where k has few steps."""
+    """Distance of workgroups' starts along k in steps, less one; smaller if k has few steps."""
     steps = k // solution.depth_u // solution.global_split_u
     apart = solution.stagger_u
     while apart > 1 and steps < apart << solution.stagger_stride_shift:
@@ -151,7 +149,7 @@ def stagger(k: int, solution: Solution) -> int:
 
 
 def scale_launch(launch: Launch, gemm: Gemm) -> Launch:
-    """C times beta, or zero, before several workgroups add to its elements."""
+    """The launch that multiplies C by beta before several workgroups add to its elements."""
     c = launch.args[2]
     strides = (0 if gemm.n == 1 else gemm.ldc, 0 if gemm.batch == 1 else gemm.stride_c)
     args = [_buffer(name, c, gemm.offset_c, gemm.step_c, c.role) for name in ("D", "C")]

@@ -1,7 +1,7 @@
-"""What is changed in a kernel that Tensile writes, so that gem5 executes it; each change with its reason.
+"""Changes of Tensile's kernels so that gem5 executes them, each with its reason.
 
-The products' loops stay as they are; what writes the result of a split sum does not. Source of the reasons:
-gem5 v23.0.1.0, ``src/arch/amdgpu/gcn3``; each was found by running a kernel.
+The products' loops stay; the code that writes the result of a split sum changes. Source of the reasons: gem5
+v23.0.1.0, ``src/arch/amdgpu/gcn3``; each was found by running a kernel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from apuflow.core.errors import EngineError
 
 CHANGES_VERSION: Final = "3"
-"""Raised whenever a change does something else; part of the identity of objects and of points."""
+"""Raise it when a change does something else: it is part of the identity of objects and points."""
 
 When: TypeAlias = Literal["always", "split", "row offsets", "pairs", "other GPU"]
 
@@ -25,11 +25,11 @@ class Change:
 
     Attributes:
         name: as tables show it.
-        why: in a few words, as tables show it behind the name.
+        why: short reason, as tables show it after the name.
         reason: in full.
-        when: in which kernels: all, those whose sum several workgroups share, that load rows at a scalar
-            offset, that store two elements at a time, for another GPU than gfx803.
-        edit: from one text to the other, given the GPU; None: Tensile itself is asked to write it so.
+        when: the kernels: all, those with sums shared by workgroups, that load rows at a scalar offset, that
+        store two elements at a time, or for another GPU than gfx803.
+        edit: changes the text for a GPU; None: Tensile writes it so.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Change:
 
 
 def changes_of(splits: bool, row_offsets: bool, pairs: bool, gfx: str) -> tuple[Change, ...]:
-    """The changes of a kernel; for what it is asked, see ``apuflow.rocblas.tables.Solution``."""
+    """The changes of a kernel (an ``apuflow.rocblas.tables.Solution``)."""
     holds = {
         "always": True,
         "split": splits,
@@ -80,16 +80,16 @@ _ROW_OFFSET = re.compile(
 )
 _PAIR_STORE = re.compile(r"^buffer_store_dwordx2 v\[(\d+):(\d+)\], (.*), offset:(\d+)(.*)$", re.MULTILINE)
 SCALARS: Final = 102
-"""Scalar registers that a wavefront can have; gem5 ends at one that is not reserved."""
+"""Scalar registers of a wavefront; gem5 ends at one that is not reserved."""
 SCRATCH: Final = f"s[{SCALARS - 1}]"
-"""A scalar register that Tensile uses for nothing before C is written, when nothing of A and B is loaded."""
+"""A scalar register that Tensile does not use between the loads of A and B and the stores of C."""
 _EXEC = re.compile(r"s_mov_b64 exec,|s_\w+_saveexec_b64 ")
 _VECTOR_WAIT = re.compile(r"s_waitcnt .*\bvmcnt\(0\)|s_waitcnt 0\b")
 WAIT: Final = "s_waitcnt vmcnt(0) // apuflow: the atomic ends before lanes change\n"
 
 
 def _retarget(text: str, gfx: str) -> str:
-    """Leave the GPU to the assembler's option: the target's name differs between versions of code objects."""
+    """Leave the GPU to the assembler's option: its name differs between code object versions."""
     del gfx
     return _every(r'^\.amdgcn_target "amdgcn-amd-amdhsa--gfx803"\n', "", text, "another GPU")
 

@@ -1,8 +1,8 @@
 """The kernels of some products as rocBLAS itself loads them: a directory for ``ROCBLAS_TENSILE_LIBPATH``.
 
-It holds a table, which says which kernel a size takes, and a code object for each kernel. Source: rocBLAS
+It holds a table of the kernel of each size, and a code object per kernel. Source: rocBLAS
 rocm-4.0.0, ``tensile_host.cpp``: every file that matches ``*GPU*co`` is loaded, then ``TensileLibrary.dat``.
-The table holds those sizes alone which the products are nearest to: gem5 needs 40 minutes to read the whole.
+The table holds only the sizes nearest to the products: gem5 needs 40 minutes to read all.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from apuflow.rocblas.tables import solutions
 TABLE: Final = "TensileLibrary.dat"
 
 Size = tuple[str, int, int, int, int]
-"""Transposes of A and B, m, n, k of a measured size, and the number of its kernel."""
+"""Transposes of A and B, m, n, k of a measured size, and its kernel's number."""
 
 
 @dataclass(frozen=True)
 class ProductLibrary:
-    """What rocBLAS is given.
+    """rocBLAS' library directory.
 
     Attributes:
         sizes: of the table, sorted.
         gfx: GPU architecture.
-        objects: of the kernels, and of the one that scales C where a sum is split.
+        objects: of the kernels, and of the one that scales C for split sums.
     """
 
     sizes: tuple[Size, ...]
@@ -50,16 +50,16 @@ class ProductLibrary:
         return paths.product_table(digest(SOURCES, json.dumps(self.sizes)))
 
     def files(self, root: Path) -> dict[str, Path]:
-        """Every file of the directory by its name there."""
+        """The directory's files by name."""
         kernels = {f"{item.name}-{self.gfx}.co": item.path(root) for item in self.objects}
         return {TABLE: root / self.table, **kernels}
 
 
 def table_sizes(launches: Iterable[Launch], gfx: str) -> tuple[Size, ...]:
-    """The measured sizes that the products of some launches are nearest to.
+    """The measured sizes nearest to the products of some launches.
 
     Raises:
-        ConfigError: a product that rocBLAS has no such kernel for.
+        ConfigError: rocBLAS has no such kernel for a product.
     """
     return tuple(sorted({_size(launch.gemm, launch.layer, gfx) for launch in launches if launch.gemm}))
 
@@ -77,11 +77,11 @@ def _size(gemm: Gemm, layer: str | None, gfx: str) -> Size:
 
 
 def write_table(sizes: Sequence[Size], tensile: Path, rocblas: Path, out: Path, log: Path) -> None:
-    """Have Tensile write the table of some sizes; it appears only when it reads back as was asked.
+    """Write the table of some sizes by Tensile; it appears only if it reads back equal.
 
     Args:
         tensile, rocblas: checkouts at the pinned commits.
-        log: gets what Tensile says.
+        log: gets Tensile's output.
 
     Raises:
         EngineError: a checkout lacks a file, or Tensile fails or writes something else.
@@ -97,10 +97,10 @@ def write_table(sizes: Sequence[Size], tensile: Path, rocblas: Path, out: Path, 
         given, made = Path(work).resolve() / "order.json", Path(work).resolve() / TABLE
         given.write_text(json.dumps(order), encoding="utf-8")
         run_tensile(tensile, ["table", str(given), str(made)], made, log, what="rocBLAS' table of kernels")
-        asked = [(m, n, k, solutions()[problem, number].kernel) for problem, m, n, k, number in sizes]
-        if sorted(read_table(made)) != sorted(asked):
+        requested = [(m, n, k, solutions()[problem, number].kernel) for problem, m, n, k, number in sizes]
+        if sorted(read_table(made)) != sorted(requested):
             raise EngineError(
-                "Tensile's table is not what was asked for",
+                "Tensile's table differs from the request",
                 file=log,
                 remedy="Tensile and rocBLAS must be at rocm-4.0.0, unchanged",
             )
@@ -109,7 +109,7 @@ def write_table(sizes: Sequence[Size], tensile: Path, rocblas: Path, out: Path, 
 
 
 def read_table(file: Path) -> list[tuple[int, int, int, str]]:
-    """Sizes (m, n, k) of a table for whatever GPU, with the name of the kernel that each takes."""
+    """Sizes (m, n, k) of a table with their kernels' names, for any GPU."""
     import msgpack
 
     content = msgpack.unpackb(file.read_bytes(), strict_map_key=False)

@@ -1,7 +1,7 @@
 """Code objects of rocBLAS' kernels: Tensile writes the assembly, clang assembles it, each kernel once.
 
-The assembly is the same for all GPUs and assemblers; the object's name says which kernel, GPU, assembler and
-changes made it.
+The assembly is equal for all GPUs and assemblers; the object's name identifies kernel, GPU, assembler and
+changes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from apuflow.rocblas.tables import LOGIC, ROCBLAS_COMMIT, TENSILE_COMMIT, Soluti
 
 LOGIC_DIRECTORY = "library/src/blas3/Tensile/Logic/asm_full"
 SOURCES = f"rocblas {ROCBLAS_COMMIT}\ntensile {TENSILE_COMMIT}"
-"""What every kernel is written from."""
+"""The sources of all kernels."""
 
 
 def is_library_kernel(program: str) -> bool:
-    """Whether a launch's program is a kernel of rocBLAS'."""
+    """Whether a launch's program is one of rocBLAS' kernels."""
     return program.endswith(ASSEMBLY) and solution_of(program.removesuffix(ASSEMBLY)) is not None
 
 
 def library_kernel(program: str) -> Solution:
-    """The solution that a program names.
+    """The solution of a program.
 
     Raises:
-        ConfigError: it is none of rocBLAS' tuned kernels.
+        ConfigError: it is not a tuned kernel of rocBLAS.
     """
     solution = solution_of(program.removesuffix(ASSEMBLY))
     if solution is None:
@@ -62,11 +62,11 @@ def assembly_name(program: str) -> str:
 
 
 def write(program: str, tensile: Path, rocblas: Path, out: Path, log: Path) -> None:
-    """Have Tensile write a kernel's assembly, as rocBLAS has it.
+    """Write a kernel's assembly by Tensile, as in rocBLAS.
 
     Args:
         tensile, rocblas: checkouts at the pinned commits.
-        log: gets what Tensile says.
+        log: gets Tensile's output.
 
     Raises:
         EngineError: a checkout lacks a file, or Tensile fails.
@@ -92,13 +92,13 @@ def logic_file(rocblas: Path, transposes: str) -> Path:
 
 
 def run_tensile(tensile: Path, order: Sequence[str], out: Path, log: Path, *, what: str) -> None:
-    """Have Tensile write ``out``, in whose directory it works.
+    """Write ``out`` by Tensile, which works in its directory.
 
     Args:
         tensile: a checkout at the pinned commit.
         order: see ``tensile_program``.
-        log: gets what Tensile says.
-        what: is written, for messages.
+        log: gets Tensile's output.
+        what: name of ``out`` for messages.
 
     Raises:
         EngineError: the checkout lacks a file, or Tensile fails.
@@ -137,7 +137,7 @@ def _checked(file: Path, key: str) -> Path:
 def assemble(
     row: Row, gfx: str, tool: Compiler, assembly: Path, out: Path, *, run: Runner = run_on_host
 ) -> CodeObject:
-    """Make gem5's changes in a kernel's assembly, and its object.
+    """Change a kernel's assembly for gem5 and assemble it.
 
     Raises:
         EngineError: the text is not Tensile's, or the assembler fails.
@@ -157,5 +157,5 @@ def assembly_path(program: str) -> str:
 
 
 def form(solution: Solution) -> str:
-    """How a kernel writes C: by buffer stores, or flat where several workgroups add to it (see changes)."""
+    """How a kernel writes C: by buffer stores, or flat if several workgroups add to it (see changes)."""
     return "flat" if solution.splits else "buffer"

@@ -1,7 +1,8 @@
-"""Which kernel rocBLAS runs for a product: that of the nearest size which AMD measured.
+"""rocBLAS' kernel for a product: that of the nearest size that AMD measured.
 
 Source: Tensile rocm-4.0.0, ``PropertyMatching.hpp`` (``findBestKeyMatch_BinSearch``), ``Distance.hpp``
-(``EuclideanDistance``), ``Contractions.py`` and ``ContractionProblemPredicates.hpp`` (what a kernel demands).
+(``EuclideanDistance``), ``Contractions.py`` and ``ContractionProblemPredicates.hpp`` (a kernel's
+requirements).
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from apuflow.miopen.launch import Gemm
 from apuflow.rocblas.tables import GPUS, Measured, Solution, measured, solutions
 
 BUFFER_BYTES = 1 << 32
-"""What a buffer instruction can reach."""
+"""Range of a buffer instruction."""
 FLOAT_BYTES = 4
 
 
 class Choice(NamedTuple):
-    """The kernel of a product; or, where rocBLAS has no assembly kernel, why not."""
+    """The kernel of a product, or the reason why rocBLAS has none."""
 
     solution: Solution | None
     reason: str = ""
@@ -33,10 +34,10 @@ def transposes(gemm: Gemm) -> str:
 
 @lru_cache(maxsize=65536)
 def select(gemm: Gemm, gfx: str) -> Choice:
-    """The kernel that rocBLAS picks; batch, alpha and beta do not matter.
+    """The kernel that rocBLAS picks, independent of batch, alpha and beta.
 
     Args:
-        gfx: GPU architecture. For gfx801, which rocBLAS has no kernels for, the choice is that of gfx803.
+        gfx: GPU architecture; gfx801, for which rocBLAS has no kernels, gets gfx803's choice.
     """
     problem = transposes(gemm)
     if gfx not in GPUS:
@@ -51,10 +52,10 @@ def select(gemm: Gemm, gfx: str) -> Choice:
 
 @lru_cache(maxsize=65536)
 def nearest(gemm: Gemm) -> Measured | None:
-    """The measured size whose kernel a product takes; None where no kernel can compute it.
+    """The measured size whose kernel a product takes; None if no kernel can compute it.
 
-    Tensile's search: from the size's place in the table to the right, then to the left. Each way ends where m
-    alone is as far away as the best so far; of equal distances the faster one wins.
+    Tensile searches from the size's place in the table to the right, then to the left. Each direction ends
+    when m alone is as far as the best distance; of equal distances the faster kernel wins.
     """
     table = measured(transposes(gemm))
     key = gemm.m, gemm.n, gemm.k
@@ -74,7 +75,7 @@ def nearest(gemm: Gemm) -> Measured | None:
 
 
 def _takes(solution: Solution, gemm: Gemm) -> bool:
-    """Whether a kernel can compute a product: its vector loads must fit into a row, offsets into 32 bits."""
+    """Whether a kernel can compute a product: vector loads fit into a row, offsets into 32 bits."""
     along_m, along_n = not gemm.transpose_a, gemm.transpose_b  # the operand lies in memory along m, n
     wide_a = solution.load_width_a if along_m else 1
     wide_b = solution.load_width_b if along_n else 1

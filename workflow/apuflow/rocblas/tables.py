@@ -1,10 +1,10 @@
-"""rocBLAS' tuned single precision kernels for gfx803, and what AMD measured with them on an R9 Nano.
+"""rocBLAS' tuned single precision kernels for gfx803, and AMD's measurements of them on an R9 Nano.
 
 ``solutions.csv``: all 211 kernels of ``library/src/blas3/Tensile/Logic/asm_full/r9nano_Cijk_*_SB.yaml`` of
-rocBLAS, with the parameters that Tensile derives for them, registers and LDS as Tensile writes them. A kernel
-that splits the sum is written without buffer stores (see ``changes``): its registers are those of that form.
-``measured.csv``: the same files' ``exactLogic``, the table that a product's kernel is looked up in. Both for
-the commits below.
+rocBLAS, with the parameters that Tensile derives for them, registers and LDS as Tensile writes them. Kernels
+that split the sum have the registers of the form without buffer stores (see ``changes``).
+``measured.csv``: the same files' ``exactLogic``, the table from which rocBLAS takes a product's kernel. Both
+for the commits below.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from apuflow.core import gpus
 from apuflow.core.isa import GCN3
 
 Products: TypeAlias = Literal["stand-in", "rocblas"]
-"""What runs where rocBLAS is called: this project's stand-in, or rocBLAS' own kernels."""
+"""What runs for a call of rocBLAS: this project's stand-in, or rocBLAS' own kernels."""
 
 RELEASE: Final = "rocm-4.0.0"
 ROCBLAS_URL: Final = "https://github.com/ROCm/rocBLAS.git"
 ROCBLAS_COMMIT: Final = "cc18d25f9ea133eca1a2976188f659bdc34a2253"
 TENSILE_URL: Final = "https://github.com/ROCm/Tensile.git"
 TENSILE_COMMIT: Final = "ab44bf46b609b5a40053f310bef2ab7511f726ae"
-"""What ``tensile_tag.txt`` of that rocBLAS names."""
+"""From ``tensile_tag.txt`` of that rocBLAS."""
 
 BUILT_FOR: Final = "gfx803"
 GPUS: Final = (
     BUILT_FOR,
     *(gpu.name for gpu in gpus.GPUS.values() if gpu.isa == GCN3 and gpu.name != BUILT_FOR),
 )
-"""GPUs that execute the kernels: that for which they are, and others with the same instructions."""
+"""GPUs that execute the kernels: their own, and others with the same instructions."""
 
 LOGIC: Final[Mapping[str, str]] = {
     "NN": "Cijk_Ailk_Bljk_SB",
@@ -41,7 +41,7 @@ LOGIC: Final[Mapping[str, str]] = {
     "TN": "Cijk_Alik_Bljk_SB",
     "TT": "Cijk_Alik_Bjlk_SB",
 }
-"""By whether A and B are transposed: rocBLAS' name of the problem."""
+"""By transposes of A and B, rocBLAS' name of the problem."""
 
 
 class Solution(NamedTuple):
@@ -52,15 +52,15 @@ class Solution(NamedTuple):
         number: its place in rocBLAS' file of that problem.
         kernel: its name.
         macro_tile_m, macro_tile_n: elements of C that a workgroup computes, along m and n.
-        depth_u: elements of k that it takes at a time.
+        depth_u: elements of k per step.
         threads: work-items of a workgroup.
         local_split_u: parts of a workgroup that share a sum.
         global_split_u: workgroups that share a sum.
-        workgroup_mapping: tiles along n that are walked together.
-        stagger_u, stagger_stride_shift: how far workgroups start apart in k.
+        workgroup_mapping: tiles along n in a group.
+        stagger_u, stagger_stride_shift: distance of workgroups' starts in k.
         load_width_a, load_width_b: elements that a load of A and B fetches.
         lds_bytes, vgprs, sgprs: of a workgroup and of a wavefront.
-        row_offsets: whether it loads rows at a scalar offset (1) or none (0).
+        row_offsets: whether it loads rows at a scalar offset (1 or 0).
     """
 
     transposes: str
@@ -89,12 +89,12 @@ class Solution(NamedTuple):
 
     @property
     def stores_pairs(self) -> bool:
-        """Whether it stores two elements of C at a time; read in the assembly of all 211 kernels."""
+        """Whether it stores two elements of C at a time; from the assembly of all 211 kernels."""
         return "_VW2_" in self.kernel and not self.splits and self.local_split_u == 1
 
 
 class Measured(NamedTuple):
-    """A size that AMD measured on an R9 Nano, and the kernel that was the fastest there."""
+    """A size that AMD measured on an R9 Nano, and its fastest kernel."""
 
     transposes: str
     m: int
@@ -105,13 +105,13 @@ class Measured(NamedTuple):
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """What a product is compared with."""
+        """The values that a product is compared with."""
         return self.m, self.n, self.k
 
 
 @cache
 def solutions() -> Mapping[tuple[str, int], Solution]:
-    """Every kernel, by transposes and number."""
+    """All kernels by transposes and number."""
     every = [
         Solution(row["transposes"], int(row["number"]), row["kernel"], *map(int, list(row.values())[3:]))
         for row in _rows("solutions.csv")
@@ -121,7 +121,7 @@ def solutions() -> Mapping[tuple[str, int], Solution]:
 
 @cache
 def solution_of(kernel: str) -> Solution | None:
-    """The solution of a kernel's name; None for a kernel that is not rocBLAS'."""
+    """The solution of a kernel's name; None if it is not rocBLAS'."""
     return _by_kernel().get(kernel)
 
 

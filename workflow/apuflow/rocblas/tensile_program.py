@@ -1,15 +1,14 @@
-"""Program: what Tensile writes. A process of its own, for Tensile keeps globals; it knows nothing of apuflow.
+"""Program that runs Tensile in its own process, because Tensile keeps globals; independent of apuflow.
 
-``python tensile_program.py TENSILE assembly LOGIC NUMBER KERNEL FORM OUT``: one kernel's text. Tensile's
-checkout, rocBLAS' logic file, the kernel's number in it and name, ``buffer`` or ``flat`` (how C is written),
-and where the text goes.
+``python tensile_program.py TENSILE assembly LOGIC NUMBER KERNEL FORM OUT``: one kernel's text, from Tensile's
+checkout, rocBLAS' logic file, the kernel's number in it and name, and ``buffer`` or ``flat`` (how C is
+written).
 
-``python tensile_program.py TENSILE table ORDER OUT``: the table in which rocBLAS looks up its kernels, of
-some kernels and sizes. ORDER is a JSON file: by logic file the ``kernels`` (number: name and form) and the
-``sizes`` (m, n, k) to keep.
+``python tensile_program.py TENSILE table ORDER OUT``: rocBLAS' table of some kernels and sizes. ORDER is a
+JSON file: by logic file the ``kernels`` (number: name and form) and the ``sizes`` (m, n, k) to keep.
 
-Tensile asks the assembler what an architecture can do by starting it 34 times. Its answers for gfx803 are
-facts of that GPU and stand here: nothing but Tensile and PyYAML is needed.
+Tensile starts the assembler 34 times to find an architecture's capabilities. Those of gfx803 are constants
+here, so that only Tensile and PyYAML are needed.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ CAPABILITIES: dict[str, bool | int] = {
     "MaxVmcnt": 15,
     "SupportedSource": True,
 }
-"""Of gfx803, as Tensile's ``GetAsmCaps`` finds them with clang-15."""
+"""Capabilities of gfx803, as Tensile's ``GetAsmCaps`` finds them with clang-15."""
 
 
 def prepare(tensile: Path) -> None:
-    """Make Tensile's checkout importable, and have it write for gfx803."""
+    """Make Tensile's checkout importable and set it up for gfx803."""
     path.insert(0, str(tensile))
     common = importlib.import_module("Tensile.Common")
     common.globalParameters.update(
@@ -70,13 +69,7 @@ def assembly(logic: Path, number: int, kernel: str, form: str) -> str:
 
 
 def table(order: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """rocBLAS' ``TensileLibrary.dat`` of some kernels and sizes, for whatever GPU there is.
-
-    Args:
-        order: see above.
-
-    rocBLAS asks a table of its own for the GPU first, and knows no gfx801.
-    """
+    """rocBLAS' ``TensileLibrary.dat`` of some kernels and sizes, for any GPU: rocBLAS knows no gfx801."""
     import msgpack
 
     solution_type: Any = importlib.import_module("Tensile.SolutionStructs").Solution
@@ -114,13 +107,13 @@ def _read(logic: Path) -> Any:
 
 
 def _derived_anew(state: dict[str, Any], form: str) -> dict[str, Any]:
-    """A solution as Tensile's LibraryIO reads one of another version: what is derived is derived anew."""
+    """A solution with derived values computed anew, as Tensile's LibraryIO does for other versions."""
     state |= {"ISA": ISA, "AssignedProblemIndependentDerivedParameters": False}
     return state | {"AssignedDerivedParameters": False} | ({"BufferStore": False} if form == "flat" else {})
 
 
 def main(arguments: list[str]) -> None:
-    """Write what is asked for; it appears only when it is whole."""
+    """Write the requested file, which appears only when whole."""
     tensile, kind, *rest, out = arguments
     prepare(Path(tensile))
     part = Path(f"{out}.part")

@@ -15,6 +15,7 @@ from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
+from apuflow.gem5.stats.blocks import text_sha256
 from apuflow.run import kernel_trace, publish
 from apuflow.run.command import (
     OUTDIR,
@@ -30,13 +31,12 @@ from apuflow.run.long_texts import pack
 from apuflow.run.outcome import ExitFacts, Outcome, classify
 from apuflow.run.process import Ended, Process, RunFailed, Simulation
 from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
-from apuflow.run.proof import text_sha256
 from apuflow.run.share_start import shared_start
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
 _STOPPED = ("interrupt", "abandoned")
-_LOOK_SECONDS = 1.0
+_LOCK_SECONDS = 1.0
 _GEM5_FAILED = (Status.GEM5_CRASH, Status.GEM5_FATAL, Status.GEM5_PANIC, Status.DEADLOCK)
 
 
@@ -75,9 +75,9 @@ def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
         EngineError: it could not be started.
     """
     run_dir = simulation.run_dir
-    with _written_somewhere(run_dir):
+    with _disk_errors(run_dir):
         run_dir.mkdir(parents=True, exist_ok=True)
-    with _written_somewhere(run_dir), _alone(run_dir, wait=wait):
+    with _disk_errors(run_dir), _locked(run_dir, wait=wait):
         published = run_dir / "run.json"
         if published.exists():
             with contextlib.suppress(Exception):
@@ -251,8 +251,8 @@ class _Reporter:
 
 
 @contextlib.contextmanager
-def _written_somewhere(run_dir: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into a message; nothing is published then, a rerun does the work."""
+def _disk_errors(run_dir: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into an EngineError. Nothing is published; a rerun does the work."""
     try:
         yield
     except OSError as error:
@@ -264,11 +264,10 @@ def _written_somewhere(run_dir: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _alone(run_dir: Path, *, wait: bool) -> Iterator[None]:
-    """Hold the run directory's lock. Where the file system has no locks, Snakemake's own lock has to do.
+def _locked(run_dir: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the run directory's lock. A file system without locks leaves Snakemake's own lock alone.
 
-    Another holder is waited for without holding a place in the kernel's queue: a network file system may
-    forget it.
+    It polls: a network file system may forget a process that waits in the kernel's queue.
     """
     with contextlib.ExitStack() as stack:
         told = False
@@ -285,7 +284,7 @@ def _alone(run_dir: Path, *, wait: bool) -> Iterator[None]:
                 if not told:
                     print(f"{run_dir}: another process is running this point; waiting for it to end")
                     told = True
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(_LOCK_SECONDS)
             else:
                 break
         yield

@@ -19,7 +19,7 @@ _NOT_EXECUTED = re.compile(
     r"|(?:SDWA|DPP) not (?:implemented|supported) for "
 )
 """``src/arch/amdgpu``: ``insts/gpu_static_inst.cc``, the decoder; after v24.0 ``insts/vop1.cc`` and more."""
-_OTHER_CODE = (
+_OTHER_CODE_REMEDY = (
     "this gem5 does not execute an instruction of the kernel: take another release, or have other code "
     "compiled; `apuflow check-kernels` says of kernels of your own which releases execute them"
 )
@@ -60,8 +60,8 @@ class MissingKernel:
 def missing_kernel(text: str) -> MissingKernel | None:
     """The first kernel that MIOpen could not load and could not compile, or None.
 
-    With MIOPEN_LOG_LEVEL=6 MIOpen prints the key itself; without, it stands in the compiler command that
-    cannot run inside gem5: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
+    With MIOPEN_LOG_LEVEL=6 MIOpen prints the key itself; without, the compiler command that
+    cannot run inside gem5 has it: key arguments, ``-mcpu=``, warning flags, source (src/hipoc/hipoc_program.cpp,
     src/tmp_dir.cpp).
     """
     match = _COMPILER.search(text) or (_UNABLE.search(text) if error_line(text) else None)
@@ -80,7 +80,7 @@ def remedy_of_fatal(message: str) -> str | None:
             "(build_opts), with set_bits in capabilities of its release's file"
         )
     if not _STARTS_A_PROGRAM.search(message):
-        return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
+        return _OTHER_CODE_REMEDY if _NOT_EXECUTED.search(message) else None
     return (
         "the program tried to start another one, which this gem5 cannot do. MIOpen does so to compile a "
         "kernel that its database lacks (apuflow kernels shows what it holds), and where batch normalisation "
@@ -90,7 +90,7 @@ def remedy_of_fatal(message: str) -> str | None:
 
 
 _UNMAPPED = re.compile(r"tlb\.cc:\d+: .*Assertion [`']new_entry' failed")
-_OF_UNMAPPED = (
+_UNMAPPED_REMEDY = (
     "a kernel accessed a page that the program never mapped: no option of the TLBs changes that. Rerun the "
     "launch alone with --debug-flags=GPUTLB; the last `Doing a page walk for address` names the page. Then "
     "look for an index out of range in the kernel, for an instruction of this kernel that gem5 computes "
@@ -105,7 +105,7 @@ def remedy_of_assertion(message: str) -> str | None:
     mapped regions alone: ``GpuTLB::translationReturn`` and ``handleTranslationReturn`` in
     ``src/arch/amdgpu/common/tlb.cc`` (gem5 v24.1), ``MemState::fixupFault`` in ``src/sim/mem_state.cc``.
     """
-    return _OF_UNMAPPED if _UNMAPPED.search(message) else None
+    return _UNMAPPED_REMEDY if _UNMAPPED.search(message) else None
 
 
 def remedy_of_panic(message: str) -> str | None:
@@ -118,7 +118,7 @@ def remedy_of_panic(message: str) -> str | None:
     if ends_a_guest(message):
         return "the program inside gem5 aborted or erred: read what it printed in simout and simerr"
     if "s_setprio is of unknown type" not in message:
-        return _OTHER_CODE if _NOT_EXECUTED.search(message) else None
+        return _OTHER_CODE_REMEDY if _NOT_EXECUTED.search(message) else None
     return "image: {rocblas_kernels: changed} in configs/site.yaml gives rocBLAS kernels that gem5 executes"
 
 

@@ -9,13 +9,13 @@ core/include/common.h; src/include/miopen/errors.hpp).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.core.record import Status
+from apuflow.gem5.stats.required import RequiredRow
 from apuflow.run import exit_status, gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
-from apuflow.run.required_rows import RequiredRows
 
 NORMAL_CAUSE = "exiting with last active thread context"
 LIMIT_CAUSE = "simulate() limit reached"
@@ -23,7 +23,7 @@ INTERRUPT_CAUSE = "user interrupt received"
 
 _CAUSE = re.compile(r"^Exiting because  (.+)$", re.M)
 _TICKS = re.compile(r"Ticks: (\d+)$", re.M)  # the guest's last line may have had no end
-_UNSEEN = StatisticsProof("not looked at")
+_UNREAD = StatisticsProof("not read")
 _STARTED = "Entering event queue @"
 _GUEST_MEMORY = "Out of memory, please increase size of physical memory"
 _HOST_MEMORY = re.compile(r"^.*(?:std::bad_alloc|Could not mmap \d+ bytes|^MemoryError\b).*$", re.M)
@@ -49,7 +49,7 @@ class ExitFacts:
         oom_killed: the host or container ran out of memory.
         stopped: why we told it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
         memory_bytes, wall_seconds: the limits, for the evidence.
-        stopper: who told us to stop, where a scheduler says so.
+        stopper: who stopped the run, as its scheduler reports.
     """
 
     code: int
@@ -78,7 +78,7 @@ class Expectation:
         blocks: complete statistics blocks that must be there: exactly this many, or None for one or more,
             and no fewer than kernels (releases that dump after every kernel).
         kernels: at least this many kernels must have been launched.
-        required: what readers of the statistics rely on.
+        required: rows of statistics that somebody reads.
         end_file: a file that the guest writes whole only when it ended well; None: it writes none.
     """
 
@@ -86,7 +86,7 @@ class Expectation:
     error_texts: tuple[str, ...] = ()
     blocks: int | None = 1
     kernels: int = 1
-    required: RequiredRows = field(default_factory=RequiredRows)
+    required: tuple[RequiredRow, ...] = ()
     end_file: EndFile | None = None
 
 
@@ -106,7 +106,7 @@ class Outcome:
     evidence: str
     remedy: str | None = None
     ticks: int | None = None
-    statistics: StatisticsProof = _UNSEEN
+    statistics: StatisticsProof = _UNREAD
 
     @property
     def completed(self) -> bool:
@@ -132,9 +132,9 @@ def classify(
         sha256: hash of the statistics' text as gem5 ended; None: it was not taken.
         directory: the guest's working directory.
 
-    A run is ``completed`` only when exit status, exit cause, a complete statistics block of this very run,
-    launched kernels, completed wavefronts and the guest's end marker (or file) all say so, and no known error
-    text stands against it.
+    A run is ``completed`` only if exit status and exit cause are normal, the statistics are whole and this
+    run's, kernels were launched, wavefronts completed, the guest's end marker (or file) is there, and no
+    known error text is.
     """
     ticks = _last_number(_TICKS, simout)
     causes = _CAUSE.findall(simout)

@@ -16,9 +16,9 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.host import host_facts
 from apuflow.core.record import Results, RunRecord, now, scalars
+from apuflow.gem5.stats.blocks import text_sha256
 from apuflow.run.command import OUTDIR, STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
-from apuflow.run.proof import text_sha256
 
 _VERSION = re.compile(r"^gem5 version (\S+)", re.M)
 PROVEN = "proven.json"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from apuflow.campaign.campaign import Campaign
+from apuflow.campaign.storage import Storage
 from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
@@ -15,6 +16,7 @@ from apuflow.core.files import wait_for_files, write_files
 if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither pandas nor the timing model
     from apuflow.study.sampled_suites import Ran, Sampled
 
+_RUN = paths.matcher(paths.run_record())
 Wildcards = Mapping[str, str]
 
 
@@ -23,10 +25,15 @@ class SampleRounds:
 
     A round follows from the runs that are there and from nothing else: after a workflow was killed the next
     one goes on with what is left.
+
+    Args:
+        campaign: the project.
+        storage: where the runs are; None: in the project.
     """
 
-    def __init__(self, campaign: Campaign) -> None:
+    def __init__(self, campaign: Campaign, storage: Storage | None = None) -> None:
         self._campaign = campaign
+        self._storage = storage
         self._rounds: dict[str, tuple[str, ...]] = {}
         self._begun: dict[str, str] = {}
         self._known: dict[str, Ran] = {}
@@ -44,6 +51,9 @@ class SampleRounds:
         sweep = self._campaign.sweep(wildcards["under"])
         if begun := self._begun.get(sweep.name):
             checkpoints.sample_round.get(sweep=sweep.name, round=begun)
+            for run in map(_RUN.fullmatch, self._rounds[begun]) if self._storage else ():
+                if run:
+                    self._storage.bring_run(**run.groupdict())
             wait_for_files(self._campaign.root / record for record in self._rounds[begun])
         self._campaign.points(sweep.name, paths.OPERATIONS)
         found = _sampled(self._campaign, sweep, self._known)

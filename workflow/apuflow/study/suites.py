@@ -80,7 +80,7 @@ def _communication(member: Member, ring: Ring) -> Iterator[Item]:
     params = _params(member.suite)
     if ring.devices > 1 and params and member.choice.direction != "fwd":
         spent = ring.seconds(FLOAT_BYTES * params) * 1e3
-        why = "reckoned by the ring formula"
+        why = "computed by the ring formula"
         last = max(step.item for step, _ in member.items)
         yield Item(last + 1, ALL_REDUCE, ALL_REDUCE, COMMUNICATION, 1, 0, "", "", why, spent)
 

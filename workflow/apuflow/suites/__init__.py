@@ -1,1 +1,1 @@
-"""Benchmark suites and networks: tables, what one iteration of them runs, what follows from it."""
+"""Benchmark suites and networks: tables, steps of an iteration, derived results."""

@@ -1,7 +1,7 @@
 """Time and cost of one epoch from one simulated iteration: DAWNBench's and MLPerf's sizes, not their results.
 
-``T = ceil(examples / (n devices)) T_iteration``. Not in it: reading and preparing the data, evaluation,
-start-up, and how many epochs a training takes, which no timing can tell.
+``T = ceil(examples / (n devices)) T_iteration``. It excludes input data, evaluation, start-up, and the number
+of epochs of a training.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Dataset:
     """Examples of a data set.
 
     Attributes:
-        train: of one epoch.
-        used_by: benchmarks that ask for it.
-        source: where the number is from.
+        train: examples of an epoch.
+        used_by: benchmarks that use it.
+        source: origin of the number.
     """
 
     train: int
@@ -51,7 +51,7 @@ DATASETS: Final[Mapping[str, Dataset]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch of a data set.
+    """An epoch of a data set.
 
     Attributes:
         iterations: of all devices together.
@@ -67,13 +67,13 @@ class Epoch:
 def epoch(
     examples: int, batch: int, devices: int, iteration_seconds: float, price_per_hour: float | None = None
 ) -> Epoch:
-    """One epoch of ``examples``, ``batch`` on each of ``devices`` in an iteration.
+    """An epoch of ``examples`` with ``batch`` per device and iteration.
 
     Args:
         price_per_hour: of all devices together.
 
     Raises:
-        ConfigError: a number that makes no sense.
+        ConfigError: an invalid number.
     """
     for name, value in (("examples", examples), ("batch", batch), ("devices", devices)):
         if value < 1:

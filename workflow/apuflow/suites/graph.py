@@ -1,7 +1,7 @@
-"""From the graph of a model to a table of layers: what ONNX files and PyTorch modules have in common.
+"""From the graph of an ONNX or PyTorch model to a table of layers.
 
 A graph is a list of nodes in the order of execution, with ONNX' names of operators and attributes, and the
-shape of every tensor. Nodes that compute nothing (Reshape, Dropout in inference ...) hand on their input's
+shape of every tensor. Nodes that compute nothing (Reshape, Dropout in inference ...) pass on their input's
 name. Source of the operators' meaning: ONNX operator schemas, opset 13 and later.
 """
 
@@ -27,7 +27,7 @@ class Imported:
 
     Attributes:
         text: of the table, CSV.
-        left_out: what the model has and the table has not, though its sizes are right; a sentence each.
+        left_out: sentences about parts of the model that the table lacks.
     """
 
     text: str
@@ -35,16 +35,16 @@ class Imported:
 
 
 def table(graph: Graph) -> str:
-    """The table of a network's layers for one image, as the text of a CSV file.
+    """The table of a network's layers for one image, as CSV.
 
     Raises:
-        ConfigError: operators, shapes, paddings or types that a table of layers cannot hold; all at once.
+        ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
     """
     return imported(graph).text
 
 
 def imported(graph: Graph) -> Imported:
-    """The table of a network's layers, and what of the model it does not have.
+    """The table of a network's layers, and the parts of the model that it lacks.
 
     Raises:
         ConfigError: as ``table``.
@@ -75,7 +75,7 @@ def _counted(problems: Sequence[Problem]) -> str:
 
 
 def _named(problems: Sequence[Problem]) -> str:
-    """Every operator by name; those of one kind with one reason together, with their number."""
+    """All operators by name; those of a kind with the same reason together, with their number."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for op, name, why in problems:
         kinds.setdefault((op, why), []).append(name)
@@ -89,12 +89,12 @@ def _named(problems: Sequence[Problem]) -> str:
 
 
 class _Rows:
-    """Rows of a table, node by node.
+    """State of making rows from nodes.
 
     Attributes:
-        rows: so far.
+        rows: finished rows.
         problems: nodes without a row.
-        left_out: sentences about what rows do not hold.
+        left_out: sentences about what rows lack.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -104,16 +104,16 @@ class _Rows:
         self._graph = graph
         self._made_by = dict.fromkeys(graph.images, IMAGES)
         self._origin: dict[str, str] = {name: name for name in graph.weights}
-        """Of a weight, and of what is computed from one alone: the weight."""
+        """The weight of a weight, or of a value computed from one."""
         self._used: dict[str, str] = {}
-        """The row that has a weight, by the weight's name."""
+        """The row of a weight, by the weight's name."""
         self._by_name: dict[str, Cells] = {}
 
     def add(self, node: Node) -> None:
-        """Take the next node of the graph."""
+        """Add the next node of the graph."""
         given = [name for name in node.inputs if name]
         read = [name for name in given if name not in self._origin]
-        if not read:  # what is computed from weights alone is a weight
+        if not read:  # values computed from weights alone are weights
             origin = self._origin[given[0]] if given else node.outputs[0]
             self._origin |= dict.fromkeys(node.outputs, origin)
             return
@@ -149,11 +149,11 @@ class _Rows:
         self._by_name[name] = row
 
     def _with_weights(self) -> Graph:
-        """The graph, in which what is computed from weights alone is a weight."""
+        """The graph with values computed from weights alone as weights."""
         return replace(self._graph, weights=frozenset(self._origin))
 
     def _check_batch(self, node: Node, read: Sequence[str]) -> None:
-        """Refuse a tensor whose first dimension is not the images: its rows would be lost."""
+        """Refuse a tensor whose first dimension is not the images."""
         batches = {self._graph.shapes[name][0] for name in self._graph.images if self._graph.shapes.get(name)}
         for name in (*read, node.outputs[0]):
             dims = self._graph.shapes.get(name)
@@ -177,10 +177,11 @@ class _Rows:
         return inputs
 
     def _shared(self, node: Node, cells: Cells, name: str) -> Cells:
-        """Of a layer whose weights an earlier row has: that row; its own learnt values are none.
+        """The earlier row that has a layer's weights.
 
-        Where equal constants are one, biases and normalisations of two layers may be equal by chance (zeros
-        before training): a bias alone shares nothing, a normalisation only if the layer that it reads does.
+        If equal constants are merged, biases and normalisations of two layers may be equal by chance (zeros
+        before training). A bias alone therefore shares nothing, a normalisation only if the layer that it
+        reads does.
         """
         weights = [self._origin[given] for given in node.inputs if given in self._origin]
         if not weights or not cells.get("params"):
@@ -213,7 +214,7 @@ def _text(rows: Sequence[Cells]) -> str:
 
 
 def _unique(name: str, taken: Mapping[str, Cells]) -> str:
-    """A name without blanks that no row has yet."""
+    """A new name without blanks."""
     plain = name.strip("/").replace(" ", "_") or "layer"
     number, found = 1, plain
     while found in taken or found == IMAGES:

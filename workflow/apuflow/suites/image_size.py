@@ -1,4 +1,4 @@
-"""A network of layers on images of another size: the sizes of its layers follow from their windows."""
+"""A network of layers on images of another size."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _RESIZED = ("deconv", "upsample_nearest")
 def on_images(network: Network, side: int) -> Network:
     """The network on square images of ``side`` pixels.
 
-    A window gives as many outputs as by PyTorch's formula, rounded as the table rounds it; a pooling over the
-    whole plane stays one (torchvision's adaptive pooling to one pixel).
+    Outputs of a window follow PyTorch's formula, rounded as in the table. A pooling over the whole plane
+    stays one (torchvision's adaptive pooling to one pixel).
 
     Raises:
-        ConfigError: the images are too small for a window, a fully connected layer would have other weights,
-            or the size of a layer does not follow from that of its inputs.
+        ConfigError: the images are too small for a window, a fully connected layer would get other weights,
+        or a layer's size does not follow from its inputs.
     """
     sizes: dict[str, Size] = {IMAGES: (side, side)}
     before: dict[str, Size] = {IMAGES: (network.layers[0].h, network.layers[0].w)}
@@ -41,7 +41,7 @@ def on_images(network: Network, side: int) -> Network:
 def _of_inputs(layer: Layer, sizes: Mapping[str, Size], before: Mapping[str, Size], side: int) -> Size:
     known = [name for name in layer.inputs if name in sizes]
     found = {sizes[name] for name in known}
-    if len(known) == 1 and (layer.h, layer.w) == (1, 1):  # pixels as features: a fully connected layer's
+    if len(known) == 1 and (layer.h, layer.w) == (1, 1):  # pixels as features of a fully connected layer
         (size,), table = found, before[known[0]]
         if size != table:
             pixels = f"{table[0]}x{table[1]} pixels, and {size[0]}x{size[1]}"
@@ -67,7 +67,7 @@ def _outputs(layer: Layer, size: Size, side: int) -> Size:
 
 
 def _windows(layer: Layer, axis: int, size: int, side: int) -> int:
-    """Outputs along an axis, rounded down or up as for the size that the table has."""
+    """Outputs along an axis, rounded down or up as in the table."""
     table, outputs = _along(layer, axis)
     for rounded in (_down, _up):
         try:
@@ -91,7 +91,7 @@ def _up(layer: Layer, axis: int, size: int) -> int:
 
 
 def _span(layer: Layer, axis: int) -> int:
-    """Pixels from the first to the last that a window reads."""
+    """Pixels that a window spans."""
     return layer.dilation * (layer.kernel[axis] - 1) + 1
 
 
@@ -103,7 +103,7 @@ def _scaled(layer: Layer, axis: int, size: int, side: int) -> int:
 
 
 def _along(layer: Layer, axis: int) -> Size:
-    """Inputs and outputs along an axis, as the table has them."""
+    """Inputs and outputs along an axis from the table."""
     return ((layer.h, layer.out_h), (layer.w, layer.out_w))[axis]
 
 

@@ -1,8 +1,8 @@
 """Suites that are lists: DeepBench's and AI-Matrix' tables, one reader per kind of item.
 
-Each rule of counting is the suite's own. DeepBench: 2mnk for a product; 2NKCRSPQ for a convolution and once
-more for each of its gradients; 2 x gates x h x h x batch x steps for the recurrent products of a layer, and
-for each of their gradients. AI-Matrix counts none: its products with the input are counted by the same rule.
+Operations are counted by the suites' rules. DeepBench: 2mnk for a product; 2NKCRSPQ for a convolution and
+each of its gradients; 2 x gates x h x h x batch x steps for the recurrent products of a layer and each of
+their gradients. AI-Matrix counts none; its products with the input follow the same rule.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from apuflow.suites.step import OPERATION, PHASES, PHASES_OF, Choice, Phase, Ste
 from apuflow.suites.table import Row
 
 GATES: Final[Mapping[str, int]] = {"vanilla": 1, "vanilla_tanh": 1, "gru": 3, "lstm": 4}
-"""Products of a cell with its hidden state, by the kind of cell."""
+"""Products of a cell with its hidden state, by kind of cell."""
 POOLS: Final = ("maxpool", "avgpool")
 ACTIVATIONS: Final = ("relu", "sigmoid", "tanh", "softmax")
 NO_SPARSE: Final = "MIOpen and rocBLAS of ROCm 4.0 have no sparse product"
 OPERATIONS: Final = "operations"
-"""The kind of a list whose rows say what runs by specifications (``Spec.text``)."""
+"""The kind of a list whose rows are specifications (``Spec.text``)."""
 OPERATION_COLUMNS: Final = ("operation", "op", "phase", "repeats", "flop", "name")
-NOT_SIMULATED: Final = "reckoned by the ring formula (apuflow allreduce): no kernel is simulated"
+NOT_SIMULATED: Final = "computed by the ring formula (apuflow allreduce): no kernel is simulated"
 
 ReadItem: TypeAlias = Callable[[int, Row, Choice], Iterator[Step]]
 
 
 def _phases(choice: Choice) -> Iterator[Phase]:
-    """An item has no weights to update: a list measures single operations."""
+    """Phases of an item; lists measure single operations without weight updates."""
     yield from (phase for phase in PHASES_OF[choice.direction] if phase != "update")
 
 
@@ -38,7 +38,7 @@ def _group(row: Row) -> str:
 
 
 def _gemm(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """A product; it has no backward pass of its own. Without a column ``beta`` C is read, too (beta = 1)."""
+    """A product, without a backward pass; without column ``beta`` C is read (beta = 1)."""
     m, n, k = (row.whole(name, minimum=1) for name in ("m", "n", "k"))
     transposes = row.whole("a_transposed"), row.whole("b_transposed")
     letters = "".join("NT"[bool(transposed)] for transposed in transposes)
@@ -105,10 +105,10 @@ def _convolved(item: int, shape: dict[str, int | str], choice: Choice, group: st
 
 
 def _recurrent(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """A layer over all time steps; without a column ``input`` the product with the input is left out.
+    """A layer over all time steps; without column ``input`` without the product with the input.
 
-    DeepBench: the backward pass gives the updates of the weights, not the gradient of the input, and "all
-    the recurrent work is done" for it: gradients run back through all steps, then the weights' is made.
+    DeepBench's backward pass computes the weights' gradient, not the input's, and "all the recurrent work is
+    done" for it: gradients run back through all steps first.
     """
     cell = row.text("cell")
     hidden, batch, steps = (row.whole(name, minimum=1) for name in ("hidden", "batch", "timesteps"))
@@ -130,7 +130,7 @@ def _all_reduce(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _plain(op: str) -> ReadItem:
-    """Items of n, c, h, w alone."""
+    """Items with n, c, h, w only."""
 
     def read(item: int, row: Row, choice: Choice) -> Iterator[Step]:
         shape: dict[str, int | str] = {name: row.whole(name, minimum=1) for name in ("n", "c", "h", "w")}
@@ -148,7 +148,7 @@ def _activation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _pooling(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """AI-Matrix' columns: square windows, no padding (VALID), whole windows; each by maximum and by mean."""
+    """AI-Matrix' columns: square whole windows, no padding (VALID), by maximum and by mean."""
     kernel = row.whole("kernel", minimum=1)
     strides = row.whole("stride_h", minimum=1), row.whole("stride_w", minimum=1)
     steps = [step for op in POOLS for step in _plain(op)(item, row, choice)]
@@ -180,7 +180,7 @@ def _fully_connected(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _memory(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """What moves data and computes nothing."""
+    """Operations that only move data."""
     op = row.text("op")
     shape: dict[str, int | str] = {name: row.whole(name, minimum=1) for name in ("n", "c", "h", "w")}
     name = f"{op} {'x'.join(map(str, shape.values()))}"
@@ -194,7 +194,7 @@ def _memory(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _operation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """Any operation, as often as the row says; ``flop`` is of all repeats."""
+    """Any operation with the row's repeats; ``flop`` is that of all repeats."""
     text = row.text("operation")
     where = f"{row.file}:{row.line}"
     try:
@@ -237,4 +237,4 @@ READERS: Final[Mapping[str, tuple[ReadItem, tuple[str, ...]]]] = {
     "memory": (_memory, ("op", "n", "c", "h", "w", "kernel", "stride", "pad")),
     OPERATIONS: (_operation, OPERATION_COLUMNS),
 }
-"""By the kind of a suite: what reads an item, and the columns that its table must have."""
+"""By kind of suite, the reader of an item and the table's required columns."""

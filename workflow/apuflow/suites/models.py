@@ -1,4 +1,4 @@
-"""Reads ONNX files of one's own, without their weights.
+"""Reads ONNX files without their weights.
 
 The library is optional: ``pip install apuflow[onnx]``. Source: ONNX' ``onnx.proto``.
 """
@@ -14,13 +14,13 @@ from apuflow.core.errors import ConfigError
 from apuflow.suites.nodes import OTHER_TYPE, Graph, Node, Problem
 
 SMALL: Final = 16
-"""Constants of up to so many values are read: ends of a Clip, axes of a mean."""
+"""Largest number of values of constants that are read: ends of a Clip, axes of a mean."""
 _OPSET_OF_AXIS: Final = 13
-"""Before this opset a softmax flattened all dimensions from its axis on, by default from 1."""
+"""Before this opset a softmax flattened all dimensions from its axis on (default 1)."""
 
 
 def library(name: str, extra: str) -> Any:
-    """A library that is an extra of apuflow.
+    """Import a library that is an extra of apuflow.
 
     Raises:
         ConfigError: it is not installed.
@@ -34,7 +34,7 @@ def library(name: str, extra: str) -> Any:
 
 
 def read_onnx(file: Path) -> Graph:
-    """The graph of an ONNX file for one image; weights that lie beside it are not read.
+    """The graph of an ONNX file for one image; external weights are not read.
 
     Raises:
         ConfigError: onnx is not installed, or the file is no model.
@@ -47,7 +47,7 @@ def read_onnx(file: Path) -> Graph:
         model = inference.infer_shapes(model, data_prop=True)
     except OSError as error:
         raise ConfigError(f"cannot read the model: {error.strerror}", file=file) from None
-    except Exception as error:  # protobuf's own, of which onnx documents none
+    except Exception as error:  # protobuf's errors, which onnx does not document
         raise ConfigError(f"not an ONNX model: {error}", file=file, remedy="export it again") from None
     graph = model.graph
     tensors = {tensor.name: tensor for tensor in graph.initializer}
@@ -78,11 +78,11 @@ def read_onnx(file: Path) -> Graph:
 
 
 _ONNX: Final = ("", "ai.onnx")
-"""Names of the domain whose operators are ONNX' own."""
+"""Names of the domain of ONNX' own operators."""
 
 
 def _one_image(graph: Any) -> None:
-    """Make a first dimension with a name, such as the batch's, 1; the stated shapes follow from it anew."""
+    """Set a named first dimension, such as the batch, to 1, and infer the shapes again."""
     initial = {tensor.name for tensor in graph.initializer}
     for value in graph.input:
         dims = value.type.tensor_type.shape.dim
@@ -94,16 +94,13 @@ def _one_image(graph: Any) -> None:
 
 
 def _node(onnx: Any, node: Any, opset: int) -> Node:
-    attributes = {one.name: _decoded(onnx.helper.get_attribute_value(one)) for one in node.attribute}
+    found = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    attributes = {name: one.decode() if isinstance(one, bytes) else one for name, one in found.items()}
     op = node.op_type if node.domain in _ONNX else f"{node.domain}.{node.op_type}"
     if op in ("Softmax", "LogSoftmax"):
         flattens = opset < _OPSET_OF_AXIS
         attributes = {"axis": 1 if flattens else -1, "flattened": int(flattens)} | attributes
     return Node(op, node.name, tuple(node.input), tuple(node.output), attributes)
-
-
-def _decoded(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def _constants(onnx: Any, tensors: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, ...]]]:
@@ -117,7 +114,7 @@ def _constants(onnx: Any, tensors: Mapping[str, Any]) -> Iterator[tuple[str, tup
 
 
 def _other_types(onnx: Any, types: Mapping[str, int], images: frozenset[str]) -> Iterator[Problem]:
-    """Tensors of numbers that engines do not compute with: all but fp32, and whole numbers that say sizes."""
+    """Tensors of types without support: all except fp32 and integers for sizes."""
     known = onnx.TensorProto
     sizes = {known.UNDEFINED, known.FLOAT, known.INT64, known.INT32, known.BOOL}
     for name, kind in types.items():

@@ -1,9 +1,8 @@
 """Networks as tables: one row per layer, one image, in forward order; each row names its inputs.
 
-An iteration of ``n`` images runs each row forward and backward, and updates the weights of each row that has
-some. Work is counted as the field counts it: a multiply-add is two floating-point operations; only
-convolutions and fully connected layers count. Backward is twice forward, but for a layer that reads the
-images themselves, which needs no gradient of its input.
+An iteration of ``n`` images runs each row forward and backward, and updates its weights. A multiply-add
+counts as two floating-point operations; only convolutions and fully connected layers count. Backward is twice
+forward, except for layers that read the images, which need no gradient of their input.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.suites.spec import workspace_bytes
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, asked
+from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, with_algorithm
 from apuflow.suites.table import Row, read_rows
 
 COLUMNS: Final = (
@@ -25,9 +24,9 @@ COLUMNS: Final = (
     *("bias", "params", "macs"),
 )
 SHARES: Final = "shares"
-"""A column that a table may have: the layer before it whose weights a layer uses, too."""
+"""Optional column: the earlier layer whose weights a layer shares."""
 IMAGES: Final = "input"
-"""The name that the images have among the inputs of a layer."""
+"""Name of the images among a layer's inputs."""
 FLOAT_BYTES: Final = 4
 _POINTWISE: Final = ("relu", "relu6", "sigmoid", "tanh", "gelu", "clipped_relu")
 
@@ -37,9 +36,9 @@ class Layer:
     """One row of a network's table.
 
     Attributes:
-        images: inputs of this layer for one image: 1, but for the heads of a detection network.
-        params, macs: as the table states them, for one image; macs of all its inputs together.
-        shares: the layer before it that has its weights; "": it has weights of its own.
+        images: inputs of this layer per image: 1, except for heads of a detection network.
+        params, macs: of the table, for one image; macs of all its inputs together.
+        shares: the earlier layer with its weights; "": its own.
     """
 
     number: int
@@ -65,7 +64,7 @@ class Layer:
 
     @property
     def reads_images(self) -> bool:
-        """Whether its input is the images, which have no gradient."""
+        """Whether its inputs are the images, which have no gradient."""
         return IMAGES in self.inputs
 
     @property
@@ -75,9 +74,9 @@ class Layer:
 
     @property
     def weights(self) -> int:
-        """Learnt values, from the shape; batch normalisation may have scale and shift or not.
+        """Learnt values from the shape, and 0 for a layer that shares weights.
 
-        A layer that uses another one's weights has none: its gradients add to those of that layer.
+        Batch normalisation may have scale and shift or not.
         """
         if self.shares:
             return 0
@@ -92,7 +91,7 @@ class Layer:
 
     @property
     def multiply_adds(self) -> int:
-        """Multiply-adds of one image, reckoned from the shape."""
+        """Multiply-adds of one image from the shape."""
         taps = self.kernel[0] * self.kernel[1]
         plane = self.out_h * self.out_w
         if self.op == "conv":
@@ -108,10 +107,10 @@ class Memory:
 
     Attributes:
         weights: learnt values.
-        activations: the images and the output of every layer; what works in place shares its input's.
+        activations: the images and the output of every layer; layers in place share their input's.
         gradients: of weights and of activations; 0 without a backward pass.
-        workspace: the largest of a convolution, as MIOpen asks for it.
-        momentum: of the update of the weights; 0 without one.
+        workspace: the largest of a convolution in MIOpen.
+        momentum: of the weight update; 0 without one.
     """
 
     weights: int
@@ -134,7 +133,7 @@ class Network:
 
     @cached_property
     def params(self) -> int:
-        """Learnt values, as reckoned from the shapes."""
+        """Learnt values from the shapes."""
         return sum(layer.weights for layer in self.layers)
 
     @cached_property
@@ -144,13 +143,13 @@ class Network:
 
     @cached_property
     def _channels(self) -> dict[str, int]:
-        """Channels that each layer gives."""
+        """Output channels of each layer."""
         return {layer.name: layer.out_c for layer in self.layers}
 
     def steps(self, choice: Choice, n: int) -> Iterator[Step]:
         """An iteration of ``n`` images: forward in order, backward in reverse, then the update.
 
-        A bias is a step of its own, after its layer forward and before it backward.
+        A bias is a separate step, after its layer forward and before it backward.
         """
         for phase in PHASES_OF[choice.direction]:
             for layer in reversed(self.layers) if phase == "backward" else self.layers:
@@ -177,7 +176,7 @@ class Network:
             weights,
             activations,
             (weights + activations) if backward else 0,
-            max((workspace_bytes(asked(step, choice)) for step in filtering), default=0),
+            max((workspace_bytes(with_algorithm(step, choice)) for step in filtering), default=0),
             weights if update else 0,
         )
 
@@ -186,7 +185,7 @@ def read_network(file: Path) -> Network:
     """The network of a table.
 
     Raises:
-        ConfigError: not a table of layers, or a layer reads one that does not stand before it.
+        ConfigError: not a table of layers, or a layer reads a later one.
     """
     rows = read_rows(file, COLUMNS)
     layers = tuple(_layer(number, row) for number, row in enumerate(rows, 1))
@@ -195,7 +194,7 @@ def read_network(file: Path) -> Network:
 
 
 def _check_shared(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
-    """Refuse a layer that shares weights which no layer before it has."""
+    """Refuse a layer that shares weights of no earlier layer."""
     before: dict[str, Layer] = {}
     for layer, row in zip(layers, rows, strict=True):
         owner = before.get(layer.shares)
@@ -211,7 +210,7 @@ def _check_shared(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
 
 
 def _of_weights(layer: Layer) -> tuple[object, ...]:
-    """What the shape of a layer's weights follows from."""
+    """The values that determine the shape of a layer's weights."""
     features = layer.c * layer.h * layer.w if layer.op == "fc" else layer.c
     return layer.op, features, layer.out_c, layer.kernel, layer.groups, layer.bias
 
@@ -278,7 +277,7 @@ def _step(layer: Layer, phase: Phase, n: int) -> Step:
 
 
 def _bias(layer: Layer, phase: Phase, n: int) -> Step:
-    """Of the layer's output. Suites count the multiply-adds of the layer alone, so it has no flop."""
+    """The bias of a layer, without flop, because suites count the layer's multiply-adds only."""
     shape: dict[str, int | str] = {"n": n * layer.images, "c": layer.out_c}
     shape |= {"h": layer.out_h, "w": layer.out_w}
     return Step(layer.number, layer.name, "bias", phase, shape)
@@ -301,7 +300,7 @@ def _update(layer: Layer) -> Iterator[Step]:
 
 
 def check_names(layers: Sequence[Layer], file: Path) -> None:
-    """Refuse a table in which two layers have one name.
+    """Refuse a table with a repeated name.
 
     Raises:
         ConfigError: with the name.

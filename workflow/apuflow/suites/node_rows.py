@@ -1,6 +1,6 @@
-"""One node of a model's graph as a row of a table of layers; every attribute is read, or refused by name.
+"""A node of a model's graph as a row of a table of layers; every attribute is read, or refused by name.
 
-What changes results and no work is not kept: epsilon, momentum, the factors of a response normalisation.
+Attributes that change results but not work are dropped: epsilon, momentum, factors of response normalisation.
 Source of operators and attributes: ONNX' ``docs/Operators.md`` and ``docs/Changelog.md``.
 """
 
@@ -34,7 +34,7 @@ def _sizes(graph: Graph, name: str) -> tuple[int, int, int]:
 
 
 def _data(node: Node, graph: Graph) -> str:
-    """The first tensor that is no weight."""
+    """The first tensor that is not a weight."""
     return next(name for name in node.inputs if name and name not in graph.weights)
 
 
@@ -51,7 +51,7 @@ def _plain(op: str) -> ToRow:
 
 
 def _refuse(node: Node, **usual: int) -> None:
-    """Refuse attributes that have another value than the one that a row stands for."""
+    """Refuse attributes with other values than a row implies."""
     for name, value in usual.items():
         given = node.attributes.get(name, value)
         if given != value:
@@ -66,7 +66,7 @@ def _pair(node: Node, name: str) -> tuple[int, int]:
 def _padding(
     node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]
 ) -> tuple[int, int, int, int]:
-    """Top, left, bottom, right. ``SAME``: as many outputs as strides fit; what is odd goes to one end."""
+    """Top, left, bottom, right. ``SAME`` gives an output per stride and puts odd padding at one end."""
     automatic = node.attributes.get("auto_pad", "NOTSET")
     if automatic not in ("SAME_UPPER", "SAME_LOWER"):
         top, left, bottom, right = (
@@ -86,10 +86,10 @@ def _padding(
 
 
 def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Cells:
-    """Kernel, stride and padding, of which the known output follows.
+    """Kernel, stride and padding that give the known output.
 
     Raises:
-        NoRowError: another number of dimensions than two, unequal padding, or outputs that do not follow.
+        NoRowError: not two dimensions, unequal padding, or another output.
     """
     if len(kernel) != 2 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
@@ -105,7 +105,7 @@ def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Ce
     pads = (top, left)
     further = (bottom - top, right - left)
     if min(pads) < 0 or further != (0, 0):
-        # A pooling whose far side is padded for one more started window is one that counts started windows.
+        # Extra padding on the far side for one more window means that started windows count.
         if not pooled or ceil or min(*pads, *further) < 0:
             raise NoRowError(f"its padding differs between sides: {top},{left} and {bottom},{right}")
         ceil = 1
@@ -125,7 +125,7 @@ def _in_dimensions(count: int) -> str:
 
 
 def _count(size: int, span: int, pad: int, stride: int, ceil: int) -> set[int]:
-    """Outputs that a window may have along an axis."""
+    """Possible outputs of a window along an axis."""
     try:
         if not ceil:
             return {whole_windows(size, span, pad, stride)}
@@ -142,7 +142,7 @@ def _filters(node: Node, graph: Graph) -> Dims:
 
 
 def _has_bias(node: Node, graph: Graph, outputs: int) -> bool:
-    """Whether it has a learnt bias, a value for each output."""
+    """Whether it has a learnt bias with a value per output."""
     if len(node.inputs) < 3 or not node.inputs[2]:
         return False
     bias = node.inputs[2]
@@ -173,7 +173,7 @@ def _convolution(node: Node, graph: Graph) -> Cells:
 
 
 def _transposed(node: Node, graph: Graph) -> Cells:
-    """A transposed convolution: its window runs over the output, whose size may leave a rest of a stride."""
+    """A transposed convolution, whose output may be larger by a part of a stride."""
     filters = _filters(node, graph)
     if len(filters) != 4 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(filters) - 2)}")
@@ -194,7 +194,7 @@ def _transposed(node: Node, graph: Graph) -> Cells:
         rest += 2 * pad - filters[2 + axis]
         if (
             not 0 <= rest < stride[axis]
-        ):  # a rest is output_padding, with which no engine runs it: the suite says so
+        ):  # a rest is output_padding, which no engine runs: the suite reports it
             raise NoRowError("its output does not follow from its window, stride and padding")
     out = int(cells["out_c"])
     bias, products = _has_bias(node, graph, out), math.prod(filters)
@@ -223,7 +223,7 @@ def _pool(op: str) -> ToRow:
 
 
 def _global_pool(op: str) -> ToRow:
-    """Windows that lie side by side and cover the image: one, or as many as there are outputs."""
+    """Adjacent windows that cover the image: one per output."""
 
     def row(node: Node, graph: Graph) -> Cells:
         cells = _plain(op)(node, graph)
@@ -245,7 +245,7 @@ def _global_pool(op: str) -> ToRow:
 
 
 def _mean(node: Node, graph: Graph) -> Cells:
-    """That of each channel of an image; before opset 18 its axes are an attribute, then an input."""
+    """A mean of each channel of an image; its axes are an attribute before opset 18, then an input."""
     given = node.inputs[1] if len(node.inputs) > 1 else ""
     axes = graph.constants.get(given, ()) if given else node.attributes.get("axes", ())
     if sorted(int(axis) % 4 for axis in axes) != [2, 3]:
@@ -254,7 +254,7 @@ def _mean(node: Node, graph: Graph) -> Cells:
 
 
 def _product(node: Node, graph: Graph) -> Cells:
-    """A fully connected layer: its second factor is learnt."""
+    """A fully connected layer, whose second factor is learnt."""
     if node.inputs[1] not in graph.weights:
         raise NoRowError("a product of two tensors that are not learnt is no layer of a table")
     if node.inputs[0] in graph.weights:
@@ -305,7 +305,7 @@ def _joined(node: Node, graph: Graph) -> Cells:
 
 
 def _softmax(node: Node, graph: Graph) -> Cells:
-    """Over channels, or the last axis; ``flattened``: over all from ``axis`` on (ONNX before opset 13)."""
+    """Softmax over channels, the last axis, or (``flattened``, before opset 13) all from ``axis`` on."""
     dims = _dims(graph, _data(node, graph))
     if node.attributes.get("axis") is None:
         raise NoRowError("it does not say over which dimension")
@@ -370,9 +370,9 @@ ROWS: Final[Mapping[str, ToRow]] = {
     "Add": _sum,
     "Concat": _joined,
 }
-"""By the operator's name: what makes its row."""
+"""Makers of rows by operator name."""
 NOTES: Final[Mapping[str, Callable[[Node], list[str]]]] = {
     "AveragePool": _left_out_of_average,
     "LogSoftmax": lambda _: ["The logarithm behind a softmax."],
 }
-"""By the operator's name: sentences about what its row does not hold."""
+"""Sentences about what a row lacks, by operator name."""

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 Dims: TypeAlias = tuple[int, ...]
 Cells: TypeAlias = dict[str, int | str]
 Problem: TypeAlias = tuple[str, str, str]
-"""Of a node that no row holds: its operator, its name, and why (empty: the operator has no row)."""
+"""A node without a row: operator, name, and reason (empty: the operator has no row)."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Node:
 
     Attributes:
         op: its ONNX name.
-        inputs, outputs: names of tensors; a weight is a name that ``Graph.weights`` has.
+        inputs, outputs: names of tensors; weights are those of ``Graph.weights``.
         attributes: by ONNX name.
     """
 
@@ -40,9 +40,9 @@ class Graph:
         weights: names of learnt and constant tensors.
         images: names of the inputs.
         constants: values of small constant tensors, by name.
-        problems: what the reader found that no table can hold: types of numbers other than fp32, say.
-        left_out: sentences about what the model has and the graph has not.
-        merged: whether constants of equal values may have one name, as exporters of ONNX give them.
+        problems: parts that no table can hold, such as number types other than fp32.
+        left_out: sentences about parts of the model that the graph lacks.
+        merged: whether equal constants may share a name, as in ONNX exports.
     """
 
     source: str
@@ -61,6 +61,6 @@ class NoRowError(ValueError):
 
 
 OTHER_TYPE: Final = "tensor of "
-"""What a problem of a tensor's type begins with, in the place of an operator."""
+"""Placeholder for the operator in a problem of a tensor's type."""
 HANDED_ON: Final = frozenset(("Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Cast"))
 """Operators that compute nothing in inference."""

@@ -1,10 +1,10 @@
-"""All-reduce by a ring, and what it adds to an iteration on several devices. Reckoned, not simulated.
+"""Time of a ring all-reduce in an iteration on several devices, by formula.
 
-A ring of p devices reduces n bytes in p - 1 steps of n/p bytes, in which each device adds what it gets to its
-own, and gathers them in p - 1 more: ``T = 2 (p-1) (latency + n / (p B)) + (p-1)/p n / R``. B is the
-bandwidth of one link, R how many bytes a device adds per second. Source: Patarasuk and Yuan, "Bandwidth
+A ring of p devices reduces n bytes in p - 1 steps of n/p bytes with an addition each, and gathers them in p -
+1 more steps: ``T = 2 (p-1) (latency + n / (p B)) + (p-1)/p n / R``. B is the bandwidth of one link, R the
+bytes that a device adds per second. Source: Patarasuk and Yuan, "Bandwidth
 optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69 (2009);
-DeepBench's README names bytes over time its bandwidth.
+DeepBench's README defines bandwidth as bytes over time.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Ring:
     """Devices in a ring.
 
     Attributes:
-        devices: how many.
+        devices: their number.
         bandwidth: bytes per second of one link, in one direction.
-        latency: seconds of one step beside its bytes.
-        reduce_rate: bytes per second that a device adds to others; infinite: the sum costs nothing.
+        latency: seconds of one step without its bytes.
+        reduce_rate: bytes per second that a device adds; infinite: the sum costs nothing.
     """
 
     devices: int
@@ -76,10 +76,10 @@ class ParallelIteration:
 
     @property
     def apart(self) -> float:
-        """Seconds when the all-reduce begins after the backward pass."""
+        """Seconds if the all-reduce begins after the backward pass."""
         return self.forward + self.backward + self.communication + self.update
 
     @property
     def overlapped(self) -> float:
-        """Seconds when it runs beside the backward pass: the longer of both counts (the best case)."""
+        """Seconds if it overlaps the backward pass: the longer of both (best case)."""
         return self.forward + max(self.backward, self.communication) + self.update

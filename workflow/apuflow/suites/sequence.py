@@ -1,8 +1,7 @@
 """Recurrent and attention networks as tables: products and element-wise kernels of one iteration.
 
-Batch and lengths stand in the shapes: they are choices of whoever made the table. The table has the forward
-pass. Backward each product has two: the gradients of both its factors; a layer of another kind has one
-kernel of its own.
+The shapes include the batch and lengths of the table's author. The table has the forward pass. Backward, a
+product has the gradients of both factors; another layer has one kernel.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ COLUMNS: Final = (
     *("macs", "params", "note"),
 )
 ADD_LAYERNORM: Final = "add_layernorm"
-"""Two steps: the sum with what went past the layers before, and its normalisation."""
+"""Two steps: the sum with the residual, and its normalisation."""
 GATHER: Final = "gather"
-"""``elements`` of a table of ``m`` rows of ``k`` elements, gathered by row; ``params`` is 0 where another
-part has the same table."""
+"""``elements`` gathered by row from ``m`` rows of ``k``; ``params`` is 0 if another part has the table."""
 GATHER_ADD: Final = "gather_add"
-"""Two steps: rows of words gathered, and the sum with those of their positions."""
+"""Two steps: gathered rows of words, and the sum with those of their positions."""
 GATHER_ADD_LAYERNORM: Final = "gather_add_layernorm"
-"""The same, and its normalisation."""
+"""GATHER_ADD and its normalisation."""
 NORM_RELU6: Final = "batchnorm+relu6"
 """Two steps: a batch normalisation and an activation."""
 SCORES: Final = "tanh_dot_softmax"
@@ -39,7 +37,7 @@ vector, a softmax over the source. ``elements`` are scores; the units of a key a
 before."""
 LSTM_GATES: Final = "lstm_pointwise"
 PRODUCTS: Final = ("gemm", "conv")
-"""Kinds whose rows state m, n and k; a convolution's are those of the product that it is."""
+"""Kinds whose rows state m, n and k; for a convolution, those of its product."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,10 @@ class Part:
     """One row: a product or an element-wise kernel, ``repeats`` times.
 
     Attributes:
-        macs: multiply-adds of all repeats, as the table states them.
+        macs: the table's multiply-adds of all repeats.
         params: learnt values.
-        width: values that a softmax normalises together, or of a gathered row; 0 for any other part.
-        units: of a key, where the part is scores.
+        width: values that a softmax normalises together, or of a gathered row; else 0.
+        units: of a key, for scores.
     """
 
     number: int
@@ -71,12 +69,12 @@ class Part:
 
     @property
     def multiply_adds(self) -> int:
-        """Multiply-adds of all repeats, reckoned from the shape."""
+        """Multiply-adds of all repeats from the shape."""
         return self.repeats * self.batch * self.m * self.n * self.k if self.op in PRODUCTS else 0
 
     @property
     def out_elements(self) -> int:
-        """Values that all repeats write."""
+        """Written values of all repeats."""
         each = self.batch * self.m * self.n if self.op in PRODUCTS else self.elements * (1 + self.units)
         return self.repeats * each
 
@@ -108,7 +106,7 @@ class Sequence:
 
     @cached_property
     def _cells(self) -> frozenset[int]:
-        """Rows that are the recurrent products of an LSTM layer, and the gates behind them: one operation."""
+        """The recurrent products of an LSTM layer and their gates, as one operation."""
         pairs = (
             (product, gates)
             for product, gates in zip(self.parts, self.parts[1:], strict=False)
@@ -118,7 +116,7 @@ class Sequence:
         return frozenset(part.number for pair in pairs for part in pair)
 
     def memory(self, choice: Choice) -> Memory:
-        """Bytes of an iteration in fp32: every output is kept, as a backward pass needs it."""
+        """Bytes of an iteration in fp32, with all outputs for the backward pass."""
         backward, update = choice.direction != "fwd", choice.direction == "both"
         weights = FLOAT_BYTES * self.params
         activations = FLOAT_BYTES * sum(part.out_elements for part in self.parts)
@@ -154,7 +152,7 @@ def read_sequence(file: Path) -> Sequence:
 
 
 def _width(parts: list[Part], place: int) -> int:
-    """What a softmax normalises: the depth of the batched product behind it, else rows of the one before."""
+    """Width of a softmax: the depth of the next batched product, else rows of the previous one."""
     after = next((part for part in parts[place + 1 :] if part.op == "gemm"), None)
     before = next((part for part in reversed(parts[:place]) if part.op == "gemm"), None)
     elements = parts[place].elements
@@ -220,7 +218,7 @@ _COMPOSED: Final = (ADD_LAYERNORM, GATHER_ADD, GATHER_ADD_LAYERNORM)
 
 
 def _composed(part: Part, phase: Phase) -> Iterator[Step]:
-    """A row that stands for several kernels."""
+    """The steps of a row of several kernels."""
     normalised = part.op != GATHER_ADD
     if part.op != ADD_LAYERNORM:
         learnt = part.params - (2 * part.width if normalised else 0)
@@ -244,14 +242,14 @@ def _scores(part: Part, phase: Phase) -> Iterator[Step]:
 
 
 def _plain(part: Part, op: str, phase: Phase) -> Step:
-    """A step that its elements, learnt values and the width of its rows describe."""
+    """A step described by elements, learnt values and the width of its rows."""
     shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
     shape |= {"width": part.width} if part.width else {}
     return Step(part.number, part.name, op, phase, shape, part.repeats)
 
 
 def _cell(part: Part, phase: Phase) -> Step:
-    """The time steps of an LSTM layer: the input's product has a row of its own."""
+    """The time steps of an LSTM layer; the input's product has its own row."""
     shape: dict[str, int | str] = {"cell": "lstm", "hidden": part.k, "batch": part.n, "steps": part.repeats}
     times = 2 if phase == "forward" else 4
     return Step(part.number, part.name, "lstm", phase, shape, 1, times * part.multiply_adds)
@@ -271,14 +269,14 @@ def _product(
 
 
 def _gradient_a(part: Part) -> dict[str, int | str]:
-    """``dC op(B)'``, m x k; its transpose where A is stored transposed."""
+    """``dC op(B)'``, m x k; transposed if A is stored transposed."""
     if part.transpose_a:
         return _product(part.k, part.m, part.n, part.transpose_b, True, part.batch)
     return _product(part.m, part.k, part.n, False, not part.transpose_b, part.batch)
 
 
 def _gradient_b(part: Part) -> dict[str, int | str]:
-    """``op(A)' dC``, k x n; its transpose where B is stored transposed."""
+    """``op(A)' dC``, k x n; transposed if B is stored transposed."""
     if part.transpose_b:
         return _product(part.n, part.k, part.m, True, part.transpose_a, part.batch)
     return _product(part.k, part.n, part.m, not part.transpose_a, False, part.batch)

@@ -1,7 +1,7 @@
-"""What engines run of a step: an operation in one direction, as a line of text that says all of it.
+"""The specification of a step: an operation in one direction, as a line of text.
 
-A kind with a capital is a section of a ``.dnnmark`` file, any other one of ``apuflow.operations``. Two steps
-with equal specifications are one point. Keys that do not matter to a direction are left out.
+Kinds with a capital are sections of a ``.dnnmark`` file, others are of ``apuflow.operations``. Steps with
+equal specifications are one point, so keys without effect in a direction are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Spec:
 
     Attributes:
         kind: section of a ``.dnnmark`` file, or kind of ``apuflow.operations``.
-        keys: by name, in the order in which they are written.
+        keys: by name, in the order of the text.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Spec:
 
     @property
     def text(self) -> str:
-        """All of it on a line: ``Convolution fwd n=1 c=3 ...``."""
+        """The text, such as ``Convolution fwd n=1 c=3 ...``."""
         return " ".join([self.kind, self.direction, *(f"{name}={_text(value)}" for name, value in self.keys)])
 
     @property
@@ -52,7 +52,7 @@ class Spec:
         """The operation, of DNNMark's layers or beyond them.
 
         Raises:
-            ConfigError: no such kind, or keys that it does not take.
+            ConfigError: no such kind, or unknown keys.
         """
         keys = dict(self.keys)
         return Layers.single(self.kind, keys) if self.is_layer else operations.make(self.kind, keys)
@@ -67,11 +67,7 @@ class Refused:
 
 @lru_cache(maxsize=65536)
 def parse(text: str) -> Spec:
-    """The specification that ``Spec.text`` wrote.
-
-    Raises:
-        ConfigError: it is none.
-    """
+    """Parse ``Spec.text``. Raises ConfigError for another text."""
     kind, _, rest = text.partition(" ")
     direction, _, keys = rest.partition(" ")
     pairs = [pair.partition("=") for pair in keys.split()]
@@ -88,7 +84,7 @@ def parse(text: str) -> Spec:
 
 
 def spec_of(step: Step) -> Spec | Refused:
-    """What engines run of a step, or why none does."""
+    """The specification of a step, or why no engine runs it."""
     if step.why:
         return Refused(step.why)
     if OPERATION in step.shape:
@@ -101,7 +97,7 @@ def spec_of(step: Step) -> Spec | Refused:
     if isinstance(translated, Refused):
         return translated
     kind, shape = translated
-    own_backward = step.phase == "backward" and kind != "gemm"  # a product's gradients are products
+    own_backward = step.phase == "backward" and kind != "gemm"  # gradients of a product are products
     spec = Spec(kind, "bwd" if own_backward else "fwd", tuple(shape.items()))
     if spec.is_layer:
         return spec
@@ -113,11 +109,11 @@ def spec_of(step: Step) -> Spec | Refused:
 
 
 def workspace_bytes(step: Step) -> int:
-    """Bytes that a convolution needs beside its tensors: column matrix, transposes, sums of images."""
+    """Workspace bytes of a convolution: column matrix, transposes, sums of images."""
     spec = spec_of(step)
     if isinstance(spec, Refused):
         return 0
-    # An operation's launches are those of DNNMark's layer of the same shape.
+    # An operation launches what DNNMark's layer of the same shape launches.
     made = operations.make("convolution", _grouped(step)) if spec.is_layer else spec.operation()
     sizes = made.buffer_bytes(spec.direction).items()
     return max((size for name, size in sizes if name.endswith(".workspace")), default=0)
@@ -134,7 +130,7 @@ def _data(step: Step) -> dict[str, Scalar]:
 
 
 def _convolution(step: Step) -> tuple[str, Shape] | Refused:
-    """DNNMark's, or MIOpen's in groups and with dilation: without bias, the products are MIOpen's GEMM."""
+    """DNNMark's convolution, or MIOpen's for groups and dilation, both without bias and by MIOpen's GEMM."""
     get = step.shape
     if get.get("algorithm") == "direct" and (found := _direct(step)) is not None:
         return "convolution", found
@@ -154,10 +150,10 @@ def _convolution(step: Step) -> tuple[str, Shape] | Refused:
 
 
 def _direct(step: Step) -> Shape | None:
-    """MIOpen's direct convolution; None: it has no kernel for this one, which then takes the GEMM.
+    """MIOpen's direct convolution; None if it has no kernel, so that the GEMM runs.
 
-    Backward one of the two gradients is enough: the other is then GEMM's. One that the preview refuses is
-    left to the GEMM, too, so that all engines run the same.
+    Backward one direct gradient is enough; the other is GEMM's. A convolution that the preview refuses also
+    takes the GEMM, so that all engines run the same.
     """
     backward = step.phase == "backward"
     shape: dict[str, Scalar] = {**_grouped(step), "algorithm": "direct"}
@@ -184,7 +180,7 @@ def _grouped(step: Step) -> Shape:
 
 
 def _deconvolution(step: Step) -> tuple[str, Shape] | Refused:
-    """MIOpen's: DNNMark's keeps the number of channels and reckons a plain one's output."""
+    """MIOpen's transposed convolution: DNNMark's keeps the channels and computes a plain one's output."""
     shape = {name: value for name, value in _grouped(step).items() if name != "propagation"}
     made = operations.make("deconvolution", shape)
     assert isinstance(made, Deconvolution)
@@ -224,9 +220,9 @@ def _pool(mode: str) -> Callable[[Step], tuple[str, Shape] | Refused]:
 
 
 def _pooled(size: int, out: int, kernel: int, pad: int, stride: int, padded: bool) -> int | None:
-    """The input size of which DNNMark, which counts started windows, makes ``out`` outputs.
+    """The input size from which DNNMark, which counts started windows, makes ``out`` outputs.
 
-    Where the table counts whole windows, what no window reads is left out of the input.
+    If the table counts whole windows, pixels that no window reads are left out.
     """
     read = (out - 1) * stride + kernel - 2 * pad
     for candidate in (size, min(size, read)):
@@ -296,7 +292,7 @@ def _add(step: Step) -> tuple[str, Shape] | Refused:
     if int(step.shape["inputs"]) != 2:
         return Refused("a sum of more than two tensors")
     data = _data(step)
-    if data["n"] == data["h"] == data["w"] == 1:  # one pixel: MIOpen would take its channels for a bias
+    if data["n"] == data["h"] == data["w"] == 1:  # one pixel: MIOpen would treat its channels as a bias
         data |= {"c": 1, "w": data["c"]}
     return "elementwise", {**data, "operator": "add"}
 
@@ -335,7 +331,7 @@ def _gelu(step: Step) -> tuple[str, Shape] | Refused:
 
 
 def _layer_norm(step: Step) -> tuple[str, Shape] | Refused:
-    """Without a width of its own: scale, shift, and the bias of the product before, three values for each."""
+    """Without its own width, params are scale, shift and the product's bias, three values per element."""
     width = int(step.shape.get("width") or int(step.shape["params"]) // 3)
     if not width or int(step.shape["elements"]) % width:
         return Refused("the table does not tell the width of a row")
@@ -351,7 +347,7 @@ def _upsample(step: Step) -> tuple[str, Shape] | Refused:
 
 
 def _embedding(step: Step) -> tuple[str, Shape] | Refused:
-    """Rows of one table: words, positions and kinds of sentences together."""
+    """Rows of one table with words, positions and kinds of sentences."""
     width, elements, params = (int(step.shape[name]) for name in ("width", "elements", "params"))
     if not width or elements % width or params % width:
         return Refused("the table does not tell the width of a row")

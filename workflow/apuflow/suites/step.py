@@ -1,4 +1,4 @@
-"""What a suite asks for, item by item: one step is one row of its table in one phase of an iteration."""
+"""Steps of a suite: a row of its table in one phase of an iteration."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, Literal, TypeAlias, get_args
 Phase: TypeAlias = Literal["forward", "backward", "update"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 COMMUNICATION: Final = "communication"
-"""The phase between backward and update on several devices: reckoned, no step."""
+"""The phase between backward and update on several devices, computed by formula, not a step."""
 ALL_REDUCE: Final = "all_reduce"
-"""``op`` of what a ring shares."""
+"""``op`` of a ring's all-reduce."""
 OPERATION: Final = "operation"
-"""The key of a step's shape that says by itself what runs, as ``Spec.text``."""
+"""The key of a step's shape that holds its whole ``Spec.text``."""
 Algorithm: TypeAlias = Literal["gemm", "direct"]
 ALGORITHMS: Final[tuple[Algorithm, ...]] = get_args(Algorithm)
 Passes: TypeAlias = Literal["fwd", "bwd", "both"]
@@ -28,17 +28,17 @@ PHASES_OF: Final[Mapping[Passes, tuple[Phase, ...]]] = {
 
 @dataclass(frozen=True)
 class Step:
-    """One row of a table in one phase.
+    """A row of a table in one phase.
 
     Attributes:
         item: number of the row, from 1.
         name: of the layer, or of the item.
-        op: kind of layer as the table says it: conv, batchnorm, gemm ...
-        shape: sizes by key, as ``operation.py`` reads them.
-        repeats: how often one iteration runs it.
-        flop: floating-point operations of all repeats by the suite's own rule; 0: the suite counts none.
-        group: the set that the row belongs to, where the table has sets.
-        why: why it is not run, though it is part of the table; empty: it is run if its operation is known.
+        op: kind of layer in the table: conv, batchnorm, gemm ...
+        shape: sizes by key.
+        repeats: runs per iteration.
+        flop: floating-point operations of all repeats by the suite's rule; 0: it counts none.
+        group: the row's set, if the table has sets.
+        why: why it is not run; empty: it is run if its operation is known.
     """
 
     item: int
@@ -54,20 +54,20 @@ class Step:
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a suite is run.
+    """The selected part of a suite.
 
     Attributes:
-        n: images (sequences) of an iteration; None: as the table or suite says.
-        image: pixels of a side of the images of a network of layers; None: as the table says.
-        direction: which passes.
-        group: the set that is run; None: all.
-        subset: how many items, those with the least work; None: all.
-        op: the kind of layer or item that is run alone; None: all.
+        n: images (sequences) of an iteration; None: the table's or suite's.
+        image: side of a layer network's images in pixels; None: the table's.
+        direction: the passes.
+        group: the set to run; None: all.
+        subset: number of items, those with the least work; None: all.
+        op: the only kind of layer or item to run; None: all.
         algorithm: of convolutions: DNNMark's GEMM, or MIOpen's direct kernels where it has one.
-        bias: whether layers of a network that have a bias run it, as frameworks do and DNNMark does not.
-        devices: that share the gradients of all weights by a ring all-reduce; 1: nothing is shared.
+        bias: whether layers with a bias run it, as in frameworks but not in DNNMark.
+        devices: number of devices that share gradients by a ring all-reduce.
         bandwidth: GB/s of a link of that ring, in one direction.
-        latency: microseconds of a step of it, beside its bytes.
+        latency: microseconds of a step of that ring without its bytes.
     """
 
     n: int | None = None
@@ -83,8 +83,8 @@ class Choice:
     latency: float = 1.0
 
 
-def asked(step: Step, choice: Choice) -> Step:
-    """A step as it is asked for: a convolution says by which algorithm, if not by GEMM."""
+def with_algorithm(step: Step, choice: Choice) -> Step:
+    """The step with the algorithm of a convolution, if it is not GEMM."""
     if choice.algorithm == "gemm" or step.op != "conv":
         return step
     return replace(step, shape={**step.shape, "algorithm": choice.algorithm})

@@ -1,4 +1,4 @@
-"""A suite: a network, or a list of items, of which a part can be chosen."""
+"""A suite: a network or a list of items, from which a part can be selected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, check_names, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
-from apuflow.suites.step import ALL_REDUCE, Choice, Step, asked
+from apuflow.suites.step import ALL_REDUCE, Choice, Step, with_algorithm
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
@@ -25,17 +25,17 @@ KINDS: Final = (NETWORK, SEQUENCE, *lists.READERS)
 
 @dataclass(frozen=True)
 class Suite:
-    """What a file of ``configs/suites`` describes.
+    """A suite of ``configs/suites``.
 
     Attributes:
         name: of its file.
         kind: one of ``KINDS``.
         table: its CSV file.
-        n: images of an iteration unless a sweep says otherwise; None: the table says it.
-        source: where table and batch are from.
+        n: default images of an iteration; None: the table's.
+        source: origin of table and batch.
         note: what a reader of its numbers must know.
-        left_out: what the source runs and this suite does not, or runs otherwise; repeated by its tables.
-        forward_only: whether the source measures no backward pass; or the sets of which it measures none.
+        left_out: differences from what the source runs; its tables repeat them.
+        forward_only: whether the source measures no backward pass, or the sets without one.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Suite:
 
     @cached_property
     def network(self) -> Network | None:
-        """Its layers, where it is a network of layers."""
+        """Its layers, for a network of layers."""
         if self.kind != NETWORK:
             return None
         network = read_network(self.table)
@@ -59,12 +59,12 @@ class Suite:
 
     @cached_property
     def sequence(self) -> SequenceNetwork | None:
-        """Its parts, where it is a network of products."""
+        """Its parts, for a network of products."""
         return read_sequence(self.table) if self.kind == SEQUENCE else None
 
     @property
     def is_network(self) -> bool:
-        """Whether its steps are one iteration, and not a list of separate items."""
+        """Whether its steps form an iteration, not a list of items."""
         return self.kind in (NETWORK, SEQUENCE)
 
     @cached_property
@@ -73,19 +73,19 @@ class Suite:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """Names of its sets, in the order of the table; none where it has no sets."""
+        """Names of its sets in the order of the table, if it has sets."""
         if self.is_network:
             return ()
         return tuple(dict.fromkeys(step.group for step in self._listed(Choice()) if step.group))
 
     def steps(self, choice: Choice) -> tuple[Step, ...]:
-        """What is run of it, in order.
+        """The selected steps in order.
 
         Raises:
-            ConfigError: a choice that this suite does not have, or a mistake in its table.
+            ConfigError: an impossible choice, or a mistake in its table.
         """
         self.check(choice)
-        steps = [asked(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
+        steps = [with_algorithm(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
             known = dict.fromkeys(step.op for step in self._all(choice))
             raise ConfigError(
@@ -104,7 +104,7 @@ class Suite:
         return tuple(steps if choice.subset is None else _least(steps, choice.subset))
 
     def _sized(self, choice: Choice) -> Network | None:
-        """The network on images of the size that is asked for."""
+        """The network on images of the selected size."""
         network = self.network
         return network if network is None or choice.image is None else on_images(network, choice.image)
 
@@ -118,14 +118,14 @@ class Suite:
             yield from (step for step in self._listed(choice) if choice.group in (None, step.group))
 
     def memory(self, choice: Choice) -> Memory | None:
-        """Bytes of an iteration by part; None where the suite is a list."""
+        """Bytes of an iteration by part; None for a list."""
         network = self._sized(choice)
         if network is not None:
             return network.memory(choice, choice.n or self.n or 1)
         return self.sequence.memory(choice) if self.sequence is not None else None
 
     def check(self, choice: Choice) -> None:
-        """Refuse a choice that this suite does not have.
+        """Refuse a choice that this suite lacks.
 
         Raises:
             ConfigError: with key and remedy.
@@ -187,7 +187,7 @@ def _for_others(key: str, value: Scalar, why: str) -> ConfigError:
 
 
 def _least(steps: Sequence[Step], count: int) -> list[Step]:
-    """Steps of the ``count`` items with the least work, in order; memory decides where no work is counted."""
+    """Steps of the ``count`` items with the least work (without counted work: memory), in order."""
     work: dict[tuple[int, str], float] = {}
     for step in steps:
         key = step.item, step.name

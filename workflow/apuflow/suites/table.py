@@ -1,4 +1,4 @@
-"""Reads the tables of networks and suites: CSV files with named columns, checked as they are read."""
+"""Reads and checks the tables of networks and suites: CSV files with named columns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from apuflow.core.errors import ConfigError
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table.
+    """A row of a table.
 
     Attributes:
-        file, line: where it stands.
+        file, line: its place.
         cells: text by column.
     """
 
@@ -24,18 +24,18 @@ class Row:
     cells: Mapping[str, str]
 
     def text(self, column: str) -> str:
-        """A cell as it stands."""
+        """A cell's text."""
         return self.cells[column]
 
     def whole(self, column: str, default: int | None = None, minimum: int = 0) -> int:
-        """A cell as a whole number. A column that the table lacks is an empty cell.
+        """A cell as a whole number; a missing column is an empty cell.
 
         Args:
             default: of an empty cell; None: an empty cell is a mistake.
-            minimum: the smallest number that makes sense.
+            minimum: the smallest valid number.
 
         Raises:
-            ConfigError: it is none.
+            ConfigError: not such a number.
         """
         text = self.cells.get(column, "").strip()
         if not text and default is not None:
@@ -60,10 +60,10 @@ def read_rows(file: Path, needed: Iterable[str]) -> tuple[Row, ...]:
 
     Args:
         file: the table.
-        needed: columns that it must have; others are passed over.
+        needed: required columns; others are ignored.
 
     Raises:
-        ConfigError: it cannot be read, lacks a column, has no row, or a row has too few cells.
+        ConfigError: the table cannot be read, lacks a column or rows, or a row has another number of cells.
     """
     try:
         text = file.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Reads PyTorch modules of one's own: traced on the meta device, shapes alone, no weights.
+"""Reads PyTorch modules by a trace on the meta device, without weights.
 
-The library is optional: ``pip install apuflow[torch]``. Modules and functions get the names that ONNX has
-for them; what has none keeps its own, and no row. Source: ``torch.fx``; attributes: ``torch.nn``'s documents.
+The library is optional: ``pip install apuflow[torch]``. Modules and functions get ONNX' names; those without
+one keep their own and get no row. Source: ``torch.fx``; attributes: ``torch.nn``'s documents.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def read_torch(place: str, shape: Dims) -> Graph:
     """The graph of a PyTorch module.
 
     Args:
-        place: ``package.module:name`` or ``file.py:name`` of a module's class, of a function that makes one,
-            or of one.
+        place: ``package.module:name`` or ``file.py:name`` of a module, its class, or a function that returns
+        one.
         shape: of the input, as (1, 3, 224, 224).
 
     Raises:
@@ -50,8 +50,8 @@ def read_torch(place: str, shape: Dims) -> Graph:
                     traced.graph.erase_node(node)
             traced.recompile()
             propagation.ShapeProp(traced).propagate(torch.empty(shape, device="meta"))
-    except Exception as error:  # whatever the user's module raises
-        if problems:  # types that do not fit together end the trace
+    except Exception as error:  # any error of the user's module
+        if problems:  # mismatched types end the trace
             return Graph(place, (), {}, frozenset(), frozenset(), problems=tuple(problems))
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise ConfigError(
@@ -97,7 +97,7 @@ def _named(place: str) -> Any:
 
 @contextlib.contextmanager
 def _watched(torch: Any) -> Iterator[list[str]]:
-    """Devices whose ``torch.autocast`` is entered: a trace does not show it, and types need not change."""
+    """Devices whose ``torch.autocast`` is entered, which a trace does not show."""
     kind = torch.autocast
     made, entered = kind.__init__, kind.__enter__
     found: list[str] = []
@@ -119,14 +119,14 @@ def _watched(torch: Any) -> Iterator[list[str]]:
 
 
 def _shared(model: Any) -> dict[str, str]:
-    """By the name of a parameter, the first name of the same one: of a layer that is used twice, say."""
+    """First name of each parameter by its other names, as of a layer that is used twice."""
     first: dict[int, str] = {}
     named = model.named_parameters(remove_duplicate=False)
     return {name: first.setdefault(id(tensor), name) for name, tensor in named}
 
 
 def _other_types(torch: Any, model: Any) -> Iterator[Problem]:
-    """Parameters and buffers of numbers other than fp32; whole numbers count and place."""
+    """Parameters and buffers of other types than fp32 and integers."""
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if (tensor.is_floating_point() or tensor.is_complex()) and tensor.dtype != torch.float32:
             yield _other_type(tensor.dtype, name)
@@ -143,7 +143,7 @@ class Trace:
     Attributes:
         modules: of the traced model, by name.
         shared: first names of parameters.
-        nodes, shapes, weights, problems: as a ``Graph`` has them.
+        nodes, shapes, weights, problems: see ``Graph``.
     """
 
     modules: Mapping[str, Any]
@@ -153,14 +153,10 @@ class Trace:
     weights: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     _sizes: set[str] = field(default_factory=set)
-    """Nodes that give sizes, not tensors."""
+    """Nodes with sizes instead of tensors."""
 
     def add(self, node: Any, expected: Any = None) -> None:
-        """Take the next node.
-
-        Args:
-            expected: the type of all numbers; None: whatever it is.
-        """
+        """Add the next node; ``expected`` is the type of all numbers (None: any)."""
         found = node.meta.get("tensor_meta")
         if hasattr(found, "shape"):
             self.shapes[node.name] = tuple(found.shape)
@@ -191,11 +187,11 @@ class Trace:
         if called == "mean" and inputs:
             op = "GlobalAveragePool" if _over_pixels(node, self.shapes.get(inputs[0], ())) else called
         if op == "Add" and len(inputs) == 1:
-            inputs = [*inputs, ""]  # a number is no tensor
+            inputs = [*inputs, ""]  # a number, not a tensor
         return Node(self._adaptive(op, inputs, node.name), node.name, tuple(inputs), (node.name,), attributes)
 
     def _adaptive(self, op: str, inputs: list[str], output: str) -> str:
-        """Nothing is computed where an adaptive pooling gives as many pixels as it gets."""
+        """Drop an adaptive pooling with as many outputs as inputs."""
         same = bool(inputs) and self.shapes.get(inputs[0]) == self.shapes.get(output)
         return "Identity" if op == "GlobalAveragePool" and same else op
 
@@ -220,7 +216,7 @@ class Trace:
 
 
 def _is_size(kind: Any) -> bool:
-    """Whether a node gives a whole number, or sizes of a tensor."""
+    """Whether a node is a whole number or sizes of a tensor."""
     return isinstance(kind, type) and (issubclass(kind, int) or kind.__name__ == "Size")
 
 
@@ -239,7 +235,7 @@ def _arguments(node: Any, called: str) -> dict[str, Any]:
 
 
 def _function_attributes(node: Any, called: str) -> dict[str, Any]:
-    """Under ONNX' names."""
+    """Attributes of a function under ONNX' names."""
     given = _arguments(node, called)
     op = FUNCTIONS.get(called, called)
     if op == "Concat":
@@ -254,7 +250,7 @@ def _function_attributes(node: Any, called: str) -> dict[str, Any]:
 
 
 def _ends(called: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What numbers are clipped to."""
+    """Limits of a clip."""
     if called in ("relu6", "relu6_"):
         return {"min": 0.0, "max": 6.0}
     names = ("min_val", "max_val") if "hardtanh" in called else ("min", "max")
@@ -265,7 +261,7 @@ def _ends(called: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pooled(given: Mapping[str, Any], op: str) -> dict[str, Any]:
-    """Of a pooling; without a stride windows lie side by side."""
+    """Attributes of a pooling; without a stride, windows are adjacent."""
     kernel, pads = given["kernel_size"], _pair(given.get("padding") or 0)
     stride = given.get("stride")
     found = {
@@ -282,7 +278,7 @@ def _pooled(given: Mapping[str, Any], op: str) -> dict[str, Any]:
 
 
 def _over_pixels(node: Any, image: Dims) -> bool:
-    """Whether a mean is that of each channel of an image."""
+    """Whether a mean is over the pixels of each channel."""
     axes = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else ())
     return len(image) == 4 and isinstance(axes, (list, tuple)) and {axis % 4 for axis in axes} == {2, 3}
 

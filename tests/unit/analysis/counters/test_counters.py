@@ -15,9 +15,9 @@ from places import ROOT
 
 from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
+from apuflow.gem5.stats.reader import Stats, read_stats
 from apuflow.study import score
 from apuflow_analysis.counters.counters import COUNTERS, counters
-from apuflow_analysis.stats.reader import Stats, read_stats
 
 DATA = ROOT / "tests/data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))

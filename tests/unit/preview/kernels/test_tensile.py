@@ -123,34 +123,6 @@ def test_cycles_are_near_those_of_gem5(
             assert 0.75 * measured < cycles(found) < 1.25 * measured, one.kernel
 
 
-DRAWN = [
-    ("NN", (128, 128, 128), 0.0, 4, 247_519),
-    ("NN", (128, 96, 256), 0.0, 4, 258_448),
-    ("TN", (64, 48, 256), 0.0, 4, 131_152),
-    ("NN", (568, 78, 35), 0.0, 10, 359_621),
-    ("NN", (694, 8, 1174), 0.0, 4, 739_079),
-    ("NN", (123, 123, 42), 1.0, 58, 140_531),
-    ("NN", (139, 1249, 11), 0.0, 10, 242_852),
-    ("NT", (704, 4, 92), 0.0, 36, 63_112),
-    ("TN", (10, 1736, 82), 0.0, 47, 219_405),
-    ("TN", (496, 1222, 10), 0.0, 7, 590_629),
-    ("NN", (83, 1480, 19), 0.0, 5, 1_284_095),
-    ("NN", (40, 57, 1671), 0.0, 63, 211_402),
-    ("NN", (29, 1702, 11), 0.0, 8, 421_200),
-    ("NT", (192, 4, 1836), 0.0, 5, 332_795),
-    ("NN", (21, 19, 1015), 1.0, 22, 117_267),
-]
-"""Runs of gem5 v23.0.1.0, most of sweep ``random_products``: form, m x n x k, beta, compute units, cycles."""
-
-
-@pytest.mark.parametrize(("form", "shape", "beta", "units", "measured"), DRAWN)
-def test_cycles_of_drawn_products_are_near_those_of_gem5(
-    form: str, shape: tuple[int, int, int], beta: float, units: int, measured: int
-) -> None:
-    """Edges, split sums, few steps along k, up to 58 units: within a quarter."""
-    assert cycles(launches(*shape, form, beta), units) == pytest.approx(measured, rel=0.25)
-
-
 @pytest.mark.parametrize(
     ("form", "shape", "instructions", "vector_memory"),
     [

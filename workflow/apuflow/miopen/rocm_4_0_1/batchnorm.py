@@ -29,11 +29,11 @@ class Variant(NamedTuple):
 
     @property
     def lds(self) -> int:
-        """Elements of LDS: one for each work-item along the longer side."""
+        """Elements of LDS: one per work-item along the longer side."""
         return max(self.group_x, self.group_y)
 
     def grid(self, channels: int, plane: int) -> Extent:
-        """Work-items along x, y and z for so many channels of ``plane`` = h*w values."""
+        """Work-items along x, y and z for a number of channels of ``plane`` = h*w values."""
         if self.number == 2:
             return channels, -(-plane // self.group_y) * self.group_y, 1
         return channels * self.group_x, 1, 1

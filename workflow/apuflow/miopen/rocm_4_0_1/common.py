@@ -1,4 +1,4 @@
-"""Pieces that the compile arguments of several kernels share."""
+"""Compile arguments that several kernels share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ints(**values: int) -> tuple[Arg, ...]:
 
 @lru_cache(maxsize=65536)
 def _int(name: str, value: int) -> Arg:
-    """One object for all layers: they have most of their arguments in common."""
+    """Cached, because layers share most of their arguments."""
     return Arg("int", value, 0, "", name)
 
 

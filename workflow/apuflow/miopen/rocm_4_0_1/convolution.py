@@ -1,7 +1,7 @@
 """Convolution by matrix products (the only algorithm that DNNMark's HIP port runs).
 
-A transposed convolution (``conv_mode=convolution`` or ``transpose`` on HIP) is the plain one with its passes
-swapped: forward is the other's backward data. MIOpen takes it only when c = num_output.
+A transposed convolution (``conv_mode=convolution`` or ``transpose`` on HIP) swaps the passes of the plain
+one: its forward is the plain backward data. MIOpen accepts it only if c = num_output.
 
 Source: MIOpen ``src/ocl/convolutionocl.cpp`` (``ConvFwdGemm``, ``ConvBwdGemm``, ``BackwardWeightsGemm``),
 ``src/convolution_api.cpp`` (transposed), ``src/gemm_v2.cpp`` (products).
@@ -58,10 +58,10 @@ def launches(
 
 
 class Products:
-    """One layer as the plain convolution that MIOpen computes with: image x, filtered plane y.
+    """A layer as the plain convolution that MIOpen computes: image x, filtered plane y.
 
     Args:
-        groups: of channels; the products of an image's groups are one batch.
+        groups: groups of channels; an image's groups form one batch of products.
         dilation: pixels from one tap of the filter to the next.
     """
 
@@ -138,7 +138,7 @@ class Products:
         return clear, self.im2col(loop), self._gemm((columns, self._y("in"), dw), gemm, n, loop)
 
     def data(self, loop: int = 1) -> tuple[Launch, ...]:
-        """dx = w^T * dy: MIOpen's backward data. DNNMark has it written to the layer's input."""
+        """dx = w^T * dy: MIOpen's backward data, which DNNMark writes to the layer's input."""
         n, k, c, pixels = self.x.n, self.k, self.c, self.pixels
         w = self._weights("in")
         if self.pointwise and self.stride == UNIT:
@@ -182,10 +182,9 @@ class Products:
         step_b: int = 0,
         step_c: int = 0,
     ) -> Gemm:
-        """The product of all channels, or as many as there are groups (``CreateGemmDescriptorGroupConv...``).
+        """The product of all channels, or one per group (``CreateGemmDescriptorGroupConv...``).
 
-        Args:
-            m, n, k: with all channels. What runs over pixels stays whole, what runs over channels is divided.
+        ``m``, ``n`` and ``k`` are those of all channels; those over channels are divided.
         """
         groups = self.groups
         forward, backward = (transpose_a, transpose_b) == (False, False), transpose_b
@@ -272,7 +271,7 @@ class Products:
         )
 
     def _image(self) -> tuple[int, Arg]:
-        """Elements of one image and the argument that says where it begins."""
+        """Elements of one image and the argument with its offset."""
         size = self.c * self.x.h * self.x.w
         return size, Arg("int", 0, name="image_offset", step=size)
 
@@ -320,7 +319,7 @@ class Products:
         )
 
     def _plain(self, to_cnhw: bool, offset: int) -> Transpose:
-        """The transpose of y, which takes every pixel."""
+        """The transpose of y with all pixels."""
         plane = Plane(self.y.h, self.y.w)
         return Transpose(to_cnhw, self.x.n, self.k, plane, plane, offset, 0, UNIT)
 

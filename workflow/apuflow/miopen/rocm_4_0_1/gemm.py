@@ -58,10 +58,7 @@ def product(
     count: int = 1,
     loop: int = 0,
 ) -> Launch:
-    """A rocBLAS call, of whatever makes it: the one way to a matrix product.
-
-    What is returned is the stand-in's launch. Where rocBLAS' own kernels run, they replace every launch with
-    a ``gemm`` before it is run or modelled (``apuflow.rocblas``).
+    """The stand-in's launch of a product, which ``apuflow.rocblas`` may replace by rocBLAS' own.
 
     Args:
         name, kind: of the layer, as tables show it.
@@ -111,10 +108,10 @@ class Columns(NamedTuple):
 
 
 def im2col_plan(channels: int, out: Plane, kernel: Plane, stride: Plane) -> Columns:
-    """The plan that ``Im2d2ColGPU`` works out: the tile is halved until its input fits into the LDS.
+    """The plan of ``Im2d2ColGPU``: the tile is halved until its input fits into the LDS.
 
     Args:
-        kernel: pixels that the filter spans, those between its taps included.
+        kernel: pixels that the filter spans, including those between its taps.
     """
     per_group = 4 if out.h <= 8 and out.w <= 8 and stride == (1, 1) and channels % 4 == 0 else 1
     tile_w, tile_h = 32, 8
@@ -167,9 +164,9 @@ def set_arguments(elements: int) -> str:
 
 
 class Transpose(NamedTuple):
-    """A transpose between NCHW and CNHW that takes every ``stride``-th pixel, or spreads them (to NCHW).
+    """A transpose between NCHW and CNHW that takes every ``stride``-th pixel or spreads them (to NCHW).
 
-    ``image`` is the size at the strided side, ``taken`` that of the taken pixels; offsets in elements.
+    ``image`` is the size at the strided side, ``taken`` that of the taken pixels; offsets are in elements.
     """
 
     to_cnhw: bool
@@ -183,7 +180,7 @@ class Transpose(NamedTuple):
 
     @property
     def kernel(self) -> str:
-        """Name of the kernel: ``_opt`` where every pixel is taken."""
+        """Name of the kernel; ``_opt`` if all pixels are taken."""
         name = "transpose_NCHW2CNHW" if self.to_cnhw else "transpose_CNHW2NCHW"
         return f"{name}_opt" if self.stride == (1, 1) else name
 
@@ -195,7 +192,7 @@ class Transpose(NamedTuple):
 
     @property
     def grid(self) -> Extent:
-        """Work-items along x, y and z; images along y where one has fewer than ``MOST_ACTIVE``."""
+        """Work-items along x, y and z; images along y if one has fewer than ``MOST_ACTIVE``."""
         return self.items, self.n if self.items < MOST_ACTIVE else 1, 1
 
     @property

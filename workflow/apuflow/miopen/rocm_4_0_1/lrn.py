@@ -25,8 +25,8 @@ class _Forward(NamedTuple):
 def forward_plan(shape: Shape, cross: bool, compute_units: int) -> _Forward:
     """Workgroup, outputs per work-item and read units of the forward kernel.
 
-    The number of compute units enters here and nowhere else: across channels, a launch of at most 8
-    wavefronts per compute unit reads narrower (``mloConstructFwd``).
+    Only this plan depends on the number of compute units: across channels, a launch of at most 8 wavefronts
+    per compute unit reads narrower (``mloConstructFwd``).
     """
     n, _, h, w = shape
     plane = h * w

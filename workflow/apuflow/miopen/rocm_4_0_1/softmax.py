@@ -11,7 +11,7 @@ from apuflow.miopen.rocm_4_0_1.common import FP32, floats, ints
 
 GROUP = 256
 MOST_WORKGROUPS = 64 * 40 * 8
-"""Upper limit of workgroups when each of them takes one vector."""
+"""Upper limit of workgroups with one vector each."""
 _OFFSET = ints(offset=0)
 _FACTORS = floats(alpha=1.0, beta=0.0)
 
@@ -32,7 +32,7 @@ def batching(channels: int) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=4096)
 def arguments(channels: int, forward: bool) -> str:
-    """Compile arguments: only the number of channels matters."""
+    """Compile arguments, which depend only on the number of channels."""
     num_batch, batch_size, u_batch_size = batching(channels)
     batch = "" if num_batch == 1 else f" -DBATCH_SIZE={batch_size} -DU_BATCH_SIZE={u_batch_size}"
     packed = (

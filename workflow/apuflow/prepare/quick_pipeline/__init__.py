@@ -1,9 +1,9 @@
-"""Functions in the place of gem5's own: the same statistics, line by line, for less of the host's time.
+"""Faster replacements of gem5 functions with the same statistics, line by line.
 
-gem5 looks at every wavefront's slot of every compute unit in each cycle, and most of its time goes there. The
-C++ sources in ``sources`` do so only after something has changed. They are compiled into gem5 (``EXTRAS`` of
-its SConstruct) and the linker sends calls there (``--wrap``); no file of gem5 is changed. They rely on what
-gem5's own functions do, so they are built only into a gem5 that they were compared with.
+gem5 checks every wavefront slot of every compute unit in each cycle, which takes most of its time. The C++
+sources in ``sources`` do so only after a change. They are compiled into gem5 (``EXTRAS`` of its SConstruct),
+and the linker redirects calls to them (``--wrap``); gem5's files stay. They rely on details of gem5's
+functions, so they are built only into compared versions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REPLACED = re.compile(r"^WRAP\([\w:]+,\s+(_Z\w+),", re.MULTILINE)
 
 
 def replaced() -> tuple[str, ...]:
-    """Mangled names of the functions of gem5 that are replaced."""
+    """Mangled names of the replaced functions."""
     return tuple(
         sorted(name for path in SOURCES.glob("*.cc") for name in _REPLACED.findall(path.read_text()))
     )
@@ -34,22 +34,18 @@ def replaced() -> tuple[str, ...]:
 
 @cache
 def digest() -> str:
-    """SHA-256 of the sources: another version of them is another gem5."""
+    """SHA-256 of the sources, part of gem5's identity."""
     return directory_sha256(SOURCES)
 
 
 def compared() -> dict[str, dict[str, str]]:
-    """By file of gem5: the SHA-256 of each text that was compared, and the versions that have it."""
+    """By file of gem5, the SHA-256 of each compared text, and the versions with it."""
     found: dict[str, dict[str, str]] = yaml.safe_load(COMPARED.read_text())
     return found
 
 
 def add(gem5: Path, name: str) -> None:
-    """Write down a gem5 that the sources were compared with.
-
-    Raises:
-        ConfigError: it lacks a file.
-    """
+    """Add a gem5 that the sources were compared with. Raises ConfigError if it lacks a file."""
     table = compared()
     for file, texts in table.items():
         if not (gem5 / file).is_file():
@@ -73,7 +69,7 @@ def decided(build: Build, gem5: Path) -> Build:
         gem5: the sources.
 
     Raises:
-        ConfigError: it is asked for, and the sources are others than those that were compared.
+        ConfigError: it is requested, but the sources were not compared.
     """
     if build.quick_pipeline is False or build.lto:
         return build.model_copy(update={"quick_pipeline": False})
@@ -91,7 +87,7 @@ def decided(build: Build, gem5: Path) -> Build:
 
 
 def _not_compared(gem5: Path) -> str | None:
-    """A file that is another than those that were compared; None: all are known."""
+    """A file that was not compared; None if all were."""
     for name, texts in compared().items():
         path = gem5 / name
         if not path.is_file() or sha256_file(path) not in texts:
@@ -100,7 +96,7 @@ def _not_compared(gem5: Path) -> str | None:
 
 
 def place(tree: Path, linker_flags: str) -> tuple[str, ...]:
-    """Copy the sources to where gem5 is built, and give what scons is told of them.
+    """Copy the sources to gem5's build, and return scons' arguments for them.
 
     Args:
         tree: directory of the build.

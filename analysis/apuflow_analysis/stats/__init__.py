@@ -1,1 +1,0 @@
-"""Reading gem5's ``stats.txt``."""

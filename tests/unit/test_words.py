@@ -1,0 +1,84 @@
+"""How long documents may be, and which words neither they nor sources use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+PRIVATE = ("looked at", "reckoned", "says so", "taken at its word", "hoped", "beside each other")
+"""Words with a meaning of this project's own."""
+AMBIGUOUS = ("say so", "stands", "asked", "draws", "a draw", "each draw", "last draw")
+"""Words that documents used in several meanings."""
+CLEAN = (
+    "benchmarks",
+    "analysis/apuflow_analysis/archive",
+    "analysis/apuflow_analysis/metrics",
+    "analysis/apuflow_analysis/report",
+    "analysis/apuflow_analysis/stats",
+    "workflow/apuflow/answers",
+    "workflow/apuflow/containers",
+    "workflow/apuflow/core",
+    "workflow/apuflow/dnnmark",
+    "workflow/apuflow/engines",
+    "workflow/apuflow/kernels",
+    "workflow/apuflow/launcher",
+    "workflow/apuflow/miopen",
+    "workflow/apuflow/operations",
+    "workflow/apuflow/prepare",
+    "workflow/apuflow/rocblas",
+    "workflow/apuflow/suites",
+    "workflow/rules",
+    "workflow/scripts",
+    "workflow/snakemake_logger_plugin_apuflow",
+)
+"""Sources without the private words."""
+DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config")),
+    *DOCUMENTS,
+]
+MOST_WORDS = {"README.md": 900, "docs/preview.md": 3000, "docs/gem5-kernels.md": 3000, "docs": 40_000}
+
+
+def _words(place: Path) -> int:
+    """As ``wc -w`` counts; generated tables count as they are."""
+    return sum(len(file.read_text().split()) for file in (DOCUMENTS if place.is_dir() else [place]))
+
+
+def _found(text: str, words: tuple[str, ...]) -> list[str]:
+    """Those of the words that the text has, also across lines of a comment."""
+    plain = re.sub(r"\s*\n[\s#*/]*", " ", text)
+    return [word for word in words if re.search(rf"\b{word}\b", plain, re.IGNORECASE)]
+
+
+def _sources() -> Iterator[Path]:
+    for room in CLEAN:
+        files = [
+            file for file in (ROOT / room).rglob("*") if file.suffix in (".py", ".smk", ".c", ".h", ".cl")
+        ]
+        assert files, room
+        yield from files
+
+
+@pytest.mark.parametrize(("place", "most"), MOST_WORDS.items())
+def test_documents_are_short(place: str, most: int) -> None:
+    assert _words(ROOT / place) <= most
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents_use_the_words_of_the_field(page: Path) -> None:
+    assert not _found(page.read_text(), (*PRIVATE, *AMBIGUOUS))
+
+
+def test_sources_use_no_private_words() -> None:
+    found = {str(file.relative_to(ROOT)): _found(file.read_text(), PRIVATE) for file in _sources()}
+    assert not {file: words for file, words in found.items() if words}
+
+
+def test_words_are_found_across_lines_and_not_inside_others() -> None:
+    assert _found("# a flag\n    # Says\n    # so: it misunderstands", (*PRIVATE, *AMBIGUOUS)) == ["says so"]

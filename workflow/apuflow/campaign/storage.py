@@ -1,0 +1,144 @@
+"""A workflow whose files Snakemake keeps in storage, because its jobs share no file system.
+
+Snakemake then gives each rule local copies of its files, below a directory of its own and under the paths
+that they have in the project. Our code reads and writes the project. So a job's inputs are put into the
+project, and what it makes goes from there to the copies that Snakemake stores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from apuflow.core import paths
+from apuflow.run.bundle import unpack
+
+
+class Storage:
+    """Snakemake's default storage provider.
+
+    Args:
+        workflow: Snakemake's.
+        root: the project's directory.
+    """
+
+    def __init__(self, workflow: Any, root: Path) -> None:
+        prefix = workflow.storage_settings.default_storage_prefix or ""
+        self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
+        self._provider = workflow.storage_registry.default_storage_provider
+        self._workflow = workflow
+        self._root = root
+
+    def ship(self) -> None:
+        """Let Snakemake ship the user's configuration to jobs, with the Snakefile and what git tracks."""
+        files = [*self._root.glob(f"{paths.CONFIGS}/**/*"), self._root / paths.image_lock()]
+        files.append(self._root / paths.supplied_record())
+        self._workflow.configfiles.extend(file for file in files if file.is_file())
+
+    def _object(self, path: str) -> Any:
+        return self._provider.object(self._prefix + path)
+
+    def project(self, copy: str) -> str:
+        """The file of the project that a local copy is of; any other path as it is."""
+        copies = str(self._object(paths.RUNS).local_path()).removesuffix(paths.RUNS)
+        return copy.removeprefix(copies)
+
+    def holds(self, path: str) -> bool:
+        """Whether a file of the project is in storage."""
+        return bool(self._object(path).exists())
+
+    def store(self, path: str) -> None:
+        """Store a file of the project."""
+        self._here(path).store_object()
+
+    def fetch(self, path: str) -> bool:
+        """Put a file from storage into the project; whether there is one."""
+        if not self.holds(path):
+            return False
+        (self._root / path).parent.mkdir(parents=True, exist_ok=True)
+        self._here(path).retrieve_object()
+        return True
+
+    def bring_run(self, engine: str, workload: str, point: str) -> None:
+        """Put a run with a record into the project."""
+        self._bring(paths.run_bundle(engine, workload, point), paths.run_dir(engine, workload, point))
+        self.fetch(paths.run_record(engine, workload, point))
+
+    def bring_failed(self, engine: str, workload: str, point: str) -> None:
+        """Put log and tries of a run without a record into the project, as far as they are stored."""
+        if not self.holds(paths.run_record(engine, workload, point)):
+            self.fetch(paths.log("simulate", engine, workload, point))
+            self._bring(paths.failed_bundle(engine, workload, point), paths.run_dir(engine, workload, point))
+
+    def _bring(self, bundle: str, run_dir: str) -> None:
+        if self.fetch(bundle):
+            if (
+                (self._root / bundle).stat().st_size
+            ):  # Snakemake makes an empty one of a log that is not there
+                unpack(self._root / bundle, self._root / run_dir)
+            (self._root / bundle).unlink()
+
+    def _here(self, path: str) -> Any:
+        stored = self._object(path)
+        stored.set_local_path(self._root / path)
+        return stored
+
+
+@contextlib.contextmanager
+def in_the_project(snakemake: Any) -> Iterator[None]:
+    """Around a rule's script: put its inputs into the project, and its outputs from there to their copies.
+
+    Without storage Snakemake's paths are those of the project, and nothing is done.
+
+    Args:
+        snakemake: the script's object; ``input`` and ``output`` become paths of the project.
+    """
+    copies = os.path.commonpath([snakemake.output[0], snakemake.log[0]])  # logs/ has no output of a rule
+    if not copies:
+        yield
+        return
+
+    def project(file: str) -> str:
+        return file.removeprefix(f"{copies}/")
+
+    for file in snakemake.input:
+        if project(file) != file:
+            _bring(Path(file), Path(project(file)))
+    made = list(snakemake.output)
+    snakemake.input = type(snakemake.input)(toclone=snakemake.input, custom_map=project)
+    snakemake.output = type(snakemake.output)(toclone=snakemake.output, custom_map=project)
+    for file in snakemake.output:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+    yield
+    for file in made:
+        _link(Path(project(file)), Path(file))
+        if _is_bundle(file):
+            Path(project(file)).unlink()  # its contents are there
+
+
+def _is_bundle(file: str | Path) -> bool:
+    return Path(file).name == Path(paths.run_bundle()).name
+
+
+def _bring(copy: Path, target: Path) -> None:
+    if _is_bundle(copy):
+        unpack(copy, target.parent)
+    else:
+        _link(copy, target)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Give a file a second name, in place of what has that name; on another file system, copy it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        os.link(source, part)
+    except OSError:
+        shutil.copy2(source, part)
+    part.replace(target)
+    part.unlink(missing_ok=True)  # two names of one file: replacing one by the other does nothing

@@ -1,0 +1,1 @@
+"""What is known of gem5 itself, whoever runs it or reads what it wrote."""

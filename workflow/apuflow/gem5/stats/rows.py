@@ -1,0 +1,333 @@
+"""Read the rows of one block of gem5's statistics into columns, many rows at a time.
+
+The grammar is that of gem5's src/base/stats/text.cc (the same from v21.0.1.0 to v24.0.0.1): a name padded to
+40 columns, a blank, a value right-aligned in 12, two shares right-aligned in 10 after a blank each, then
+``# description`` and ``(unit)``. Vectors and distributions on one line hold cells instead, each begun by
+``|``. ``_read_line`` decides what a row is; the values of nearly all rows are found by their columns without
+it. A row whose columns are elsewhere (gem5's ``spaces=False``) is read, and is a fault.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise, repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from apuflow.gem5.stats.blocks import Fault
+
+_NAME_WIDTH, _VALUE_WIDTH, _SHARES_WIDTH = 40, 12, 22
+_PIECE = 1 << 21
+_FEW = 8
+_THREADS = min(4, len(os.sched_getaffinity(0)))
+_NEWLINE = re.compile(rb"\n")
+_NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
+_SHARE = r" +-?(?:\d+\.\d+|nan|inf)%"
+_PADDED_SHARES = rf" {{{_SHARES_WIDTH}}}|{_SHARE}(?:{_SHARE}| {{11}})"
+_SHARES = re.compile(_PADDED_SHARES.encode())
+_TWO_SHARES = re.compile(rf"({_SHARE})?({_SHARE})?")
+_VALUE = re.compile(_NUMBER.encode())
+_LINE = re.compile(rb"([!-\xff]+) +(\S+)")
+_CELL = re.compile(rf" *({_NUMBER})({_SHARE})?({_SHARE})? *")
+_CELLS = re.compile(rf"(?: \|{_CELL.pattern})+(?: # .*| \(.*)?$".encode(), re.S)
+_BEHIND = (b" #", b" (", b"")
+_UNIT = re.compile(r"(.*?)\s*(?:\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\))?\s*", re.S)
+
+Text = bytes | memoryview
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Offsets = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Damage(Exception):
+    """Why a line or a block cannot be what gem5 wrote."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a vector or distribution: the value, its share and the cumulative share in percent."""
+
+    value: float
+    share: float | None = None
+    cumulative: float | None = None
+
+
+class _Piece(NamedTuple):
+    """Consecutive rows in columns.
+
+    ``ends``: where values and lines end in the text. ``faults``: places in it, and what is wrong there.
+    """
+
+    names: Any
+    values: Floats
+    oneline: Flags
+    ends: Offsets
+    faults: Sequence[tuple[int, str]]
+
+
+class Rows:
+    """The rows of one block.
+
+    Attributes:
+        values: the number of each row; NaN for one-line rows.
+        oneline: numbers of the rows that hold several cells.
+    """
+
+    def __init__(self, pieces: Sequence[_Piece], text: Text) -> None:
+        self._text = memoryview(text)
+        self._names = pa.chunked_array([piece.names for piece in pieces], pa.large_string())
+        self.values: Floats = np.concatenate([[], *(piece.values for piece in pieces)])
+        oneline = np.concatenate([[], *(piece.oneline for piece in pieces)])
+        self.oneline = frozenset(np.flatnonzero(oneline).tolist())
+        self._ends: Offsets = np.concatenate([np.empty((2, 0), int), *(piece.ends for piece in pieces)], 1)
+        self._faults = [fault for piece in pieces for fault in piece.faults]
+        self._reads = 0
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """Lines that gem5 does not write so; the text's first line has number 0."""
+        return tuple(Fault(self._line(place), reason) for place, reason in self._faults)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Row names as printed, ``base`` or ``base::sub``."""
+        names: list[str] = self._names.to_numpy().tolist()
+        return names
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """Name to number of the rows that hold one."""
+        rows = enumerate(zip(self.names, self.values.tolist(), strict=True))
+        return {name: value for row, (name, value) in rows if row not in self.oneline}
+
+    def find(self, name: str) -> int | None:
+        """The number of the row of this name, the last if there are several; ``None`` if there is none.
+
+        A few names are looked for one by one; for more names all of them are indexed.
+        """
+        self._reads += 1
+        if self._reads > _FEW:
+            return self._index.get(name)
+        hits = pc.indices_nonzero(pc.equal(self._names, pa.scalar(name, pa.large_string())))
+        return int(hits[-1].as_py()) if len(hits) else None
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return dict(zip(self.names, range(len(self.names)), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def line(self, row: int) -> int:
+        """The number of a row's line, as in ``faults``."""
+        return self._line(int(self._ends[0, row]))
+
+    def _line(self, place: int) -> int:
+        return self._text[:place].tobytes().count(b"\n")
+
+    def tail(self, row: int) -> str:
+        """What is printed behind the value: shares, description, unit."""
+        start, stop = self._ends[:, row].tolist()
+        return self._text[start:stop].tobytes().decode("utf-8", "replace")
+
+    def cell_values(self, row: int) -> list[float]:
+        """The numbers in the cells of a one-line row."""
+        parts = (_CELL.match(part) for part in self.tail(row).partition(" # ")[0].split("|"))
+        return [float(part[1]) for part in parts if part]
+
+    def cells(self, row: int) -> tuple[Cell, ...]:
+        """Cells of a one-line row: ``value share% cumulative% | ...  # description``."""
+        parts = (_CELL.match(part) for part in self.tail(row).partition(" # ")[0].split("|"))
+        return tuple(Cell(float(part[1]), _percent(part[2]), _percent(part[3])) for part in parts if part)
+
+
+def _percent(text: str | None) -> float | None:
+    return None if text is None else float(text.strip(" %"))
+
+
+def shares(tail: str) -> tuple[float | None, float | None]:
+    """Share and cumulative share in percent from what is printed behind a value."""
+    match = _TWO_SHARES.match(tail)
+    return (_percent(match[1]), _percent(match[2])) if match else (None, None)
+
+
+def description(tail: str) -> tuple[str, str]:
+    """Description and unit from what is printed behind a value; ``""`` where there is none."""
+    before, hash_sign, text = (" " + tail).partition(" # ")
+    if not hash_sign:
+        text = before.rpartition("|")[2].rpartition("%")[2].lstrip("0123456789. ")
+    return _text_and_unit(text)
+
+
+@lru_cache(maxsize=4096)
+def _text_and_unit(text: str) -> tuple[str, str]:
+    """The unit is the parenthesis that ends a line, with others in it."""
+    match = _UNIT.fullmatch(text)
+    return (match[1].strip(), match[2] or "") if match else (text.strip(), "")
+
+
+def selection(patterns: Sequence[str]) -> str:
+    """An expression for the row names of the statistics that match one of the patterns.
+
+    A pattern that names a vector or distribution takes all its rows; ``*`` stands for anything.
+    """
+    parts = [re.escape(pattern).replace(r"\*", ".*") for pattern in patterns]
+    return "^(?:" + "|".join(parts) + ")(?:::.*)?$"
+
+
+def parse_block(text: Text, names: str | None = None, *, strict: bool = False) -> Rows:
+    """Read the lines between the begin and the end mark of a dump, in pieces side by side.
+
+    Args:
+        text: the lines.
+        names: expression that the names of the rows to read must match (see ``selection``).
+        strict: also find fault with lines that are wrong only behind their (first) number.
+    """
+    if text[-1:] not in (b"", b"\n"):
+        text = bytes(text) + b"\n"
+    buffer = np.frombuffer(text, dtype=np.uint8)
+    cuts = [0]
+    while cuts[-1] < len(buffer):
+        line = _NEWLINE.search(text, cuts[-1] + _PIECE) if cuts[-1] + _PIECE < len(buffer) else None
+        cuts.append(len(buffer) if line is None else line.end())
+    arguments = (repeat(buffer), pairwise(cuts), repeat(names), repeat(strict))
+    try:
+        if len(cuts) < 3 or _THREADS < 2:
+            return Rows(list(map(_piece, *arguments)), text)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return Rows(list(pool.map(_piece, *arguments)), text)
+    except UnicodeDecodeError:
+        return parse_block(bytes(text).decode("utf-8", "replace").encode(), names, strict=strict)
+
+
+def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: bool) -> _Piece:
+    base, part = span[0], buffer[slice(*span)]
+    if part.max() > 127:
+        part.tobytes().decode()
+    ends: Offsets = np.flatnonzero(part == 10)
+    cuts = np.empty(len(ends) + 1, dtype=np.int64)
+    cuts[0] = 0
+    np.add(ends, 1, out=cuts[1:])
+    starts = cuts[:-1]
+    lengths = np.array(pc.find_substring(_array(pa.large_binary(), cuts, part), b" "))
+    name_ends = starts + np.maximum(lengths, 0)
+    if part.min() < 10:
+        lengths[np.searchsorted(ends, np.flatnonzero(part < 10))] = 0
+    if wanted is not None:
+        match = np.asarray(pc.match_substring_regex(_firsts(part, starts, name_ends), wanted))
+        starts, ends, lengths, name_ends = (column[match] for column in (starts, ends, lengths, name_ends))
+    # the padded layout: name in 40 columns or more, a blank, the value right-aligned in 12
+    value_ends = np.minimum(np.maximum(name_ends, starts + _NAME_WIDTH) + 1 + _VALUE_WIDTH, ends)
+    behind = part[value_ends]
+    regular = (lengths > 0) & (part[value_ends - 1] != 32) & ((behind == 32) | (behind == 10))
+    if strict:
+        regular &= _ended(part, value_ends, ends)
+    values, regular = _values(part, name_ends, value_ends, regular)
+    oneline, kept = np.zeros(len(starts), dtype=np.bool_), np.ones(len(starts), dtype=np.bool_)
+    faults: list[tuple[int, str]] = []
+    for row in np.flatnonzero(~regular).tolist():
+        line = part[starts[row] : ends[row]].tobytes()
+        try:
+            value, end, fault = _read_line(line, strict)
+        except Damage as damage:
+            kept[row], fault = False, str(damage) if line else None
+        else:
+            values[row], oneline[row] = np.nan if value is None else value, value is None
+            value_ends[row] = starts[row] + end
+        if fault is not None:
+            faults.append((base + int(starts[row]), fault))
+    if not kept.all():
+        values, oneline = values[kept], oneline[kept]
+        starts, name_ends, value_ends, ends = (c[kept] for c in (starts, name_ends, value_ends, ends))
+    names = _firsts(part, starts, name_ends)
+    return _Piece(names, values, oneline, np.stack((value_ends, ends)) + base, faults)
+
+
+def _array(kind: pa.DataType, cuts: Offsets, part: Bytes) -> pa.Array:
+    """The stretches between consecutive cuts, without copying."""
+    return pa.Array.from_buffers(kind, len(cuts) - 1, [None, pa.py_buffer(cuts), pa.py_buffer(part)])
+
+
+def _firsts(part: Bytes, starts: Offsets, ends: Offsets) -> pa.Array:
+    """The stretches from ``starts`` to ``ends``."""
+    cuts = np.empty(2 * len(starts) + 1, dtype=np.int64)
+    cuts[0:-1:2], cuts[1:-1:2], cuts[-1] = starts, ends, len(part)
+    return _array(pa.large_string(), cuts, part).take(pa.array(np.arange(0, len(cuts) - 1, 2)))
+
+
+def _matches(texts: pa.Array, expression: str) -> Flags:
+    flags: Flags = np.asarray(pc.match_substring_regex(texts, f"^(?:{expression})$"))
+    return flags
+
+
+def _ended(part: Bytes, value_ends: Offsets, ends: Offsets) -> Flags:
+    """Whether shares, in their columns, and then a description, a unit or the end follow each value."""
+    stops = np.minimum(value_ends + _SHARES_WIDTH, ends)
+    last = np.minimum(stops + 1, ends)
+    behind = (part[stops] == 10) | ((part[stops] == 32) & ((part[last] == 35) | (part[last] == 40)))
+    whole = behind & (stops == value_ends + _SHARES_WIDTH)
+    right: Flags = whole & _matches(_firsts(part, value_ends, stops), _PADDED_SHARES)
+    return right
+
+
+def _values(part: Bytes, name_ends: Offsets, value_ends: Offsets, regular: Flags) -> tuple[Floats, Flags]:
+    """The numbers of the regular rows; a row whose value is no number is not regular."""
+    words = pc.ascii_trim(_firsts(part, name_ends, np.where(regular, value_ends, name_ends)), " ")
+    rest = np.flatnonzero(regular & ~np.asarray(pc.ascii_is_decimal(words)))
+    regular[rest] = _matches(words.take(pa.array(rest)), _NUMBER)
+    if not regular.all():
+        words = pc.if_else(pa.array(regular), words, pa.scalar("nan", words.type))
+    return pc.cast(words, pa.float64()).to_numpy(zero_copy_only=False).copy(), regular
+
+
+def first_number(cells: bytes) -> float | None:
+    """The number that a row begins with behind its name; None where there is none, or several cells.
+
+    Raises:
+        Damage: gem5 writes no such number.
+    """
+    word = next(iter(cells.split(None, 1)), b"|")
+    if word.isdigit():
+        return float(word)
+    if word.startswith(b"|"):
+        return None
+    if _VALUE.fullmatch(word) is None:
+        raise Damage(f"{word[:120].decode(errors='replace')} is no number as gem5 writes them")
+    return float(word)
+
+
+def _read_line(line: bytes, strict: bool) -> tuple[float | None, int, str | None]:
+    """Read a row wherever its columns are.
+
+    Args:
+        strict: check all cells of a one-line row, not its beginning alone.
+
+    Returns:
+        its number (None: it holds cells), where that ends, and what is wrong.
+
+    Raises:
+        Damage: it is no row.
+    """
+    if b"\0" in line:
+        raise Damage("it holds bytes of zero")
+    match = _LINE.match(line)
+    if match is None:
+        raise Damage("it is no row of statistics")
+    column, end = max(match.end(1), _NAME_WIDTH), match.end(2)
+    value = first_number(match[2])
+    if value is None:
+        right, end = not strict or _CELLS.match(line, column) is not None, match.start(2) + 1
+    else:
+        stop = end + _SHARES_WIDTH
+        right = end == column + 1 + max(len(match[2]), _VALUE_WIDTH)
+        right = right and _SHARES.fullmatch(line[end:stop]) is not None and line[stop:][:2] in _BEHIND
+    return value, end, None if right else "its columns are not where gem5 puts them"

@@ -1,0 +1,491 @@
+"""Memory instructions: SMEM, FLAT, GLOBAL, SCRATCH, MUBUF and DS.
+
+Source: AMD's manual "Vega Instruction Set Architecture", chapters 7 to 11; the swizzle of private memory
+is chapter 8.1.5.1 with elements of 4 bytes and an index stride of 64.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.core.errors import EngineError
+from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.as_gem5 import mixed_words
+from apuflow.interpret.atomics import atomic, operation
+from apuflow.interpret.encodings import VECTOR, Instruction
+from apuflow.interpret.operands import put, scalar, vector
+from apuflow.interpret.state import LANES, M0, Lanes, Lds, Memory, OutOfBounds, Waves
+
+Step = Callable[[Waves], None]
+Places = NDArray[np.int64]
+_LANE: Final = np.arange(LANES, dtype=np.int64)
+
+
+class Width(NamedTuple):
+    """What one lane moves: bytes, sign extension, and the half of a register that 16-bit forms keep."""
+
+    size: int
+    signed: bool = False
+    half: int | None = None
+
+
+_WIDTHS: Final = {
+    "dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "dwordx8": 32, "dwordx16": 64,
+    "b8": 1, "b16": 2, "b32": 4, "b64": 8, "b96": 12, "b128": 16,
+    "byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2,
+    "u8": 1, "i8": 1, "u16": 2, "i16": 2,
+}  # fmt: skip
+
+
+def width_of(word: str) -> Width | None:
+    """Of the end of an instruction's name, as ``ushort`` or ``short_d16_hi``; None: not known."""
+    base, *rest = word.split("_d16")
+    size = _WIDTHS.get(base)
+    if size is None:
+        return None
+    half = None if not rest else 1 if rest[0] == "_hi" else 0
+    return Width(size, base in ("sbyte", "sshort", "i8", "i16"), half)
+
+
+def load(store: Memory | Lds, places: Places, size: int) -> list[Array]:
+    """Words of 32 bits from places in bytes; of a byte or a 16-bit word, one with zeros above."""
+    if size < 4:
+        value = store.bytes[places].astype(np.uint32)
+        return [value if size == 1 else value | store.bytes[places + 1].astype(np.uint32) << np.uint32(8)]
+    if (places & 3).any():
+        parts = [
+            [store.bytes[places + 4 * word + byte].astype(np.uint32) for byte in range(4)]
+            for word in range(size // 4)
+        ]
+        return [p[0] | p[1] << np.uint32(8) | p[2] << np.uint32(16) | p[3] << np.uint32(24) for p in parts]
+    first = places >> 2
+    return [store.words[first + number] if number else store.words[first] for number in range(size // 4)]
+
+
+def save(store: Memory | Lds, places: Places, size: int, values: list[Array]) -> None:
+    """Write what :func:`load` reads; arrays of one dimension."""
+    if size >= 4 and not (places & 3).any():
+        for number, value in enumerate(values):
+            store.words[(places >> 2) + number] = value
+        return
+    for byte in range(size):
+        store.bytes[places + byte] = (values[byte // 4] >> np.uint32(8 * (byte % 4))).astype(np.uint8)
+
+
+def _extended(value: Array, width: Width) -> Array:
+    if not width.signed:
+        return value
+    narrow = np.int8 if width.size == 1 else np.int16
+    return value.astype(narrow).astype(np.int32).view(np.uint32)
+
+
+def _to_registers(
+    waves: Waves, register: int, values: list[Array], width: Width, lanes: Lanes | None
+) -> None:
+    if width.half is not None:
+        put(
+            waves,
+            waves.halves[register, :, :, width.half],
+            _extended(values[0], width).astype(np.uint16),
+            lanes,
+        )
+        return
+    for number, value in enumerate(values):
+        put(waves, waves.v[register + number], _extended(value, width), lanes)
+
+
+def _from_registers(waves: Waves, register: int, width: Width, lanes: Lanes) -> list[Array]:
+    count = max(1, width.size // 4)
+    if width.half:
+        return [waves.v[register][lanes] >> np.uint32(16)]
+    return [waves.v[register + number][lanes] for number in range(count)]
+
+
+def _register(found: Instruction, code: int) -> Callable[[Waves], int]:
+    """A data register, which may be one of the accumulation registers."""
+    number = code - VECTOR if code >= VECTOR else code
+    if "acc" in found.flags:
+        return lambda waves: number + waves.accumulation
+    return lambda _waves: number
+
+
+def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
+    """What a memory instruction does.
+
+    Raises:
+        EngineError: the interpreter does not have it.
+    """
+    step = None
+    match found.encoding:
+        case "smem":
+            step = _scalar_memory(found)
+        case "ds":
+            step = _ds(found, "lds_triples" in defects)
+        case "flat" | "global" | "scratch":
+            step = _through(found, _flat_address(found))
+        case "mubuf":
+            step = (
+                _nothing
+                if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
+                else _buffer(found, "buffer_pairs" in defects)
+            )
+    if step is None:
+        raise EngineError(
+            f"the interpreter does not have {found.name} (at {found.address:#x})",
+            remedy="compile without it, or run the kernel on gem5",
+        )
+    return step
+
+
+def _nothing(_waves: Waves) -> None:
+    return None
+
+
+def _scalar_memory(found: Instruction) -> Step | None:
+    if found.name in ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol"):
+        return _nothing
+    form = re.fullmatch(r"s_(buffer_)?(load|store)_(dword(?:x\d+)?)", found.name)
+    if not form:
+        return _clock(found) if found.name in ("s_memtime", "s_memrealtime") else None
+    base, size = found.sources[0], _WIDTHS[form[3]]
+    moved = scalar(found.sources[1], "u", 0) if "soffset" in found.flags or "imm" not in found.flags else None
+    fixed = found.offsets[0] if "imm" in found.flags else 0
+
+    def addresses(waves: Waves) -> Array:
+        high = waves.s[base + 1] & np.uint32(0xFFFF if form[1] else 0xFFFFFFFF)
+        first = waves.word(base).astype(np.int64) | high.astype(np.int64) << 32
+        offset = fixed if moved is None else fixed + np.asarray(moved(waves)).astype(np.int64)
+        return (first + offset) & ~3
+
+    def step(waves: Waves) -> None:
+        where = addresses(waves)
+        places = waves.memory.offsets(where, size)
+        if waves.watch is not None:
+            waves.watch.scalar(found, waves, where, size)
+        if form[2] == "store":
+            save(waves.memory, places, size, [waves.word(found.target + each) for each in range(size // 4)])
+            return
+        for number, value in enumerate(load(waves.memory, places, size)):
+            waves.set_word(found.target + number, value)
+
+    return step
+
+
+def _clock(found: Instruction) -> Step:
+    def step(waves: Waves) -> None:
+        waves.s[found.target : found.target + 2] = 0
+
+    return step
+
+
+def _flat_address(found: Instruction) -> Callable[[Waves], Array]:
+    """Addresses, (wavefronts, lanes), signed 64 bits."""
+    address, saddr, offset = found.sources[0] - VECTOR, found.sources[2], found.offsets[0]
+    has_scalar = saddr != 0x7F and found.encoding != "flat"
+    if found.encoding == "scratch":
+        base = scalar(saddr, "u", 0)
+
+        def private(waves: Waves) -> Array:
+            inside = (
+                waves.v[address].astype(np.int64)
+                if not has_scalar
+                else np.asarray(base(waves))[:, None].astype(np.int64)
+            )
+            inside = np.broadcast_to(inside + offset, waves.exec.shape)
+            return waves.private[:, None] + (inside & ~3) * LANES + _LANE * 4 + (inside & 3)
+
+        return private
+    if has_scalar:
+        pair = scalar(saddr, "I", 0)
+        return lambda waves: pair(waves)[:, None] + (waves.v[address].astype(np.int64) + offset)
+    whole = vector(address, "I")
+    return (lambda waves: whole(waves) + offset) if offset else whole
+
+
+def _through(found: Instruction, addresses: Callable[[Waves], Array]) -> Step | None:
+    """A load, store or atomic at one address a lane."""
+    name = found.name.partition("_")[2]
+    kind, _, rest = name.partition("_")
+    spread = LANES * 4 if found.encoding == "scratch" else 4
+    if kind == "atomic":
+        return _global_atomic(found, rest, addresses)
+    width = width_of(rest)
+    if width is None or kind not in ("load", "store"):
+        return None
+    data = _register(found, found.target if kind == "load" else found.sources[1])
+    size = width.size
+
+    def step(waves: Waves) -> None:
+        where = addresses(waves)
+        lanes = waves.exec
+        chosen = where.reshape(-1) if waves.full else where[lanes]
+        if waves.watch is not None:
+            waves.watch.vector(found, waves, where, size, lanes)
+        if kind == "store":
+            values = _from_registers(waves, data(waves), width, lanes)
+            _save(waves, found, where, chosen, size, values, spread)
+            return
+        values = _load(waves, found, where, chosen, size, spread)
+        if waves.full:
+            values = [value.reshape(where.shape) for value in values]
+        else:
+            values = [_scattered(value, lanes) for value in values]
+        _to_registers(waves, data(waves), values, width, None)
+
+    return step
+
+
+def _scattered(values: Array, lanes: Lanes) -> Array:
+    whole = np.zeros(lanes.shape, values.dtype)
+    whole[lanes] = values
+    return whole
+
+
+def _load(
+    waves: Waves, found: Instruction, where: Array, chosen: Array, size: int, spread: int
+) -> list[Array]:
+    if spread == 4 or size <= 4:
+        return load(waves.memory, _places(waves, found, where, chosen, size), size)
+    return [
+        load(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4)[0]
+        for word in range(size // 4)
+    ]
+
+
+def _save(
+    waves: Waves, found: Instruction, where: Array, chosen: Array, size: int, values: list[Array], spread: int
+) -> None:
+    if spread == 4 or size <= 4:
+        save(waves.memory, _places(waves, found, where, chosen, size), size, values)
+        return
+    for word, value in enumerate(values):
+        save(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4, [value])
+
+
+def _who(found: Instruction, waves: Waves, wave: int, lane: int) -> str:
+    return f"{found}, workgroup {waves.lds.numbers[waves.group[wave]]}, lane {lane}"
+
+
+def _places(waves: Waves, found: Instruction, where: Array, chosen: Array, size: int) -> Places:
+    try:
+        return waves.memory.offsets(chosen, size)
+    except OutOfBounds as error:
+        limit = waves.memory.missing(chosen, size)
+        wave, lane = (int(each[0]) for each in np.nonzero((where == chosen[limit]) & waves.exec))
+        raise OutOfBounds(
+            f"{error.message}; {_who(found, waves, wave, lane)}",
+            remedy="correct the kernel's index, the launch's grid or the buffer's elements",
+        ) from None
+
+
+def _global_atomic(found: Instruction, word: str, addresses: Callable[[Waves], Array]) -> Step | None:
+    known = operation(word)
+    if known is None:
+        return None
+    returns = "glc" in found.flags
+    data, goal = found.sources[1] - VECTOR, found.target
+    words = known.size // 4
+
+    def step(waves: Waves) -> None:
+        where = addresses(waves)
+        chosen = where[waves.exec]
+        if waves.watch is not None:
+            waves.watch.vector(found, waves, where, known.size, waves.exec)
+        places = _places(waves, found, where, chosen, known.size)
+        values = [waves.v[data + number][waves.exec] for number in range(words * known.operands)]
+        old = atomic(waves.memory, places, known, values)
+        if returns:
+            for number, value in enumerate(old):
+                put(waves, waves.v[goal + number], _scattered(value, waves.exec), None)
+
+    return step
+
+
+def _buffer(found: Instruction, mixes: bool) -> Step | None:
+    """MUBUF: an address from a descriptor of four scalar registers; what is out of range reads 0."""
+    kind, _, rest = found.name.partition("_")[2].partition("_")
+    if "lds" in found.flags:
+        return None
+    known = operation(rest) if kind == "atomic" else None
+    width = Width(known.size) if known else width_of(rest)
+    if width is None or kind not in ("load", "store", "atomic"):
+        return None
+    index_first = "idxen" in found.flags
+    address, resource = found.sources[0] - VECTOR, found.sources[1]
+    scalar_offset = scalar(found.sources[2], "u", 0)
+    data = _register(found, found.target)
+    steps = 1 if kind == "atomic" else max(1, width.size // 4)
+    piece = width.size if steps == 1 else 4
+
+    def step(waves: Waves) -> None:
+        words = waves.s[resource : resource + 4].astype(np.int64)
+        base = (words[0] | (words[1] & 0xFFFF) << 32)[:, None]
+        stride, records = (words[1] >> 16 & 0x3FFF)[:, None], words[2][:, None]
+        by_lane = (words[3] >> 23 & 1).astype(np.bool_)[:, None]
+        extra = np.broadcast_to(scalar_offset(waves), len(waves)).astype(np.int64)[:, None]
+        index = waves.v[address].astype(np.int64) if index_first else np.int64(0)
+        inside = np.int64(found.offsets[0])
+        if "offen" in found.flags:
+            inside = inside + waves.v[address + index_first].astype(np.int64)
+        values = [np.zeros(waves.exec.shape, np.uint32) for _ in range(max(1, width.size // 4))]
+        register = data(waves)
+        mixed = None
+        if mixes and kind == "store" and steps in (2, 3):
+            sent = _from_registers(waves, register, width, waves.exec)
+            mixed = [_scattered(each, waves.exec) for each in mixed_words(sent, waves.exec, 4, steps)]
+        for number in range(steps):
+            offset = np.broadcast_to(index * stride + inside + 4 * number, waves.exec.shape)
+            raw = np.where(stride == 0, offset + piece - 1 < records - extra, index < records)
+            lanes = waves.exec & (raw | by_lane)
+            swizzled = (offset & ~3) * LANES + _LANE * 4 + (offset & 3)
+            where = base + extra + np.where(by_lane, swizzled, offset)
+            if waves.watch is not None and number == 0:
+                waves.watch.vector(found, waves, where, width.size, lanes)
+            chosen = where[lanes]
+            places = _places(waves, found, where, chosen, piece)
+            if known is not None:
+                sent = [waves.v[register + each][lanes] for each in range(known.size // 4 * known.operands)]
+                for each, old in enumerate(atomic(waves.memory, places, known, sent)):
+                    values[each][lanes] = old
+            elif kind == "load":
+                values[number][lanes] = load(waves.memory, places, piece)[0]
+            elif mixed is not None:
+                save(waves.memory, places, piece, [mixed[number][lanes]])
+            else:
+                narrow = Width(piece, half=width.half)
+                save(waves.memory, places, piece, _from_registers(waves, register + number, narrow, lanes))
+        if kind == "load" or ("glc" in found.flags and known is not None):
+            _to_registers(waves, register, values, width, None)
+
+    return step
+
+
+_DS: Final = re.compile(r"ds_(read|write)(2?)(st64)?(_addtid)?_((?:[bui]\d+)(?:_d16(?:_hi)?)?)")
+
+
+def _ds(found: Instruction, mixes: bool) -> Step | None:
+    if found.name in ("ds_nop",):
+        return _nothing
+    if found.name in ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32"):
+        return _exchange(found)
+    form = _DS.fullmatch(found.name)
+    if not form:
+        return _ds_atomic(found)
+    width = width_of(form[5])
+    if width is None:
+        return None
+    size = width.size
+    scale = size * (64 if form[3] else 1)
+    offsets = (
+        [each * scale for each in found.offsets] if form[2] else [found.offsets[0] | found.offsets[1] << 8]
+    )
+    reads, by_lane = form[1] == "read", bool(form[4])
+    goal = _register(found, found.target)
+    sources = [_register(found, code) for code in found.sources[1:]]
+    address = found.sources[0] - VECTOR
+
+    def step(waves: Waves) -> None:
+        if by_lane:
+            first = waves.s[M0].astype(np.int64)[:, None] + 4 * _LANE
+        else:
+            first = waves.v[address].astype(np.int64)
+        for number, offset in enumerate(offsets):
+            inside = first + offset & 0xFFFFFFFF
+            _check_lds(waves, found, inside, size)
+            if waves.watch is not None:
+                waves.watch.lds(found, waves, inside, size)
+            places = inside + (waves.group * waves.lds.stride)[:, None]
+            if reads:
+                values = load(waves.lds, np.where(waves.exec, places, 0), size)
+                if mixes and size == 12:
+                    read = mixed_words([each[waves.exec] for each in values], waves.exec, 3, 4)
+                    values = [_scattered(each, waves.exec) for each in read]
+                _to_registers(waves, goal(waves) + number * max(1, size // 4), values, width, None)
+            else:
+                values = _from_registers(waves, sources[number](waves), width, waves.exec)
+                if mixes and size == 12:
+                    values = mixed_words(values, waves.exec, 4, 3)
+                save(waves.lds, places[waves.exec], size, values)
+
+    return step
+
+
+def _check_lds(waves: Waves, found: Instruction, inside: Array, size: int) -> None:
+    wrong = waves.exec & ((inside < 0) | (inside + size > waves.lds.size))
+    if wrong.any():
+        wave, lane = (int(each[0]) for each in np.nonzero(wrong))
+        raise OutOfBounds(
+            f"{size} bytes at byte {int(inside[wave, lane])} of {waves.lds.size} bytes of LDS; "
+            f"{_who(found, waves, wave, lane)}",
+            remedy="correct the kernel's index, or the bytes of LDS that the launch gives",
+        )
+
+
+def _ds_atomic(found: Instruction) -> Step | None:
+    word = found.name.removeprefix("ds_")
+    returns = "_rtn" in word or word.startswith("wrxchg")
+    known = operation(word.replace("_rtn", ""), lds=True)
+    if known is None:
+        return None
+    offset = found.offsets[0] | found.offsets[1] << 8
+    words = known.size // 4
+    registers = [code - VECTOR for code in found.sources[1:]]
+
+    def step(waves: Waves) -> None:
+        inside = waves.v[found.sources[0] - VECTOR].astype(np.int64) + offset & 0xFFFFFFFF
+        _check_lds(waves, found, inside, known.size)
+        if waves.watch is not None:
+            waves.watch.lds(found, waves, inside, known.size)
+        places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
+        values = [
+            waves.v[registers[operand] + number][waves.exec]
+            for operand in range(known.operands)
+            for number in range(words)
+        ]
+        old = atomic(waves.lds, places, known, values)
+        if returns:
+            for number, value in enumerate(old):
+                put(waves, waves.v[found.target + number], _scattered(value, waves.exec), None)
+
+    return step
+
+
+def _exchange(found: Instruction) -> Step:
+    """Values of other lanes; a lane that is not active gives 0."""
+    address, data = found.sources[0] - VECTOR, found.sources[1] - VECTOR
+    offset = found.offsets[0] | found.offsets[1] << 8
+    if found.name == "ds_swizzle_b32":
+        lanes = _swizzled(offset)
+
+        def swizzle(waves: Waves) -> None:
+            value = waves.v[address][:, lanes]
+            put(waves, waves.v[found.target], np.where(waves.exec[:, lanes], value, np.uint32(0)), None)
+
+        return swizzle
+    pushes = found.name == "ds_permute_b32"
+
+    def step(waves: Waves) -> None:
+        other = ((waves.v[address] + np.uint32(offset)) >> np.uint32(2) & np.uint32(63)).astype(np.int64)
+        if pushes:
+            value = np.zeros(waves.exec.shape, np.uint32)
+            wave, lane = np.nonzero(waves.exec)
+            value[wave, other[wave, lane]] = waves.v[data][wave, lane]
+        else:
+            active = np.take_along_axis(waves.exec, other, 1)
+            value = np.where(active, np.take_along_axis(waves.v[data], other, 1), np.uint32(0))
+        put(waves, waves.v[found.target], value, None)
+
+    return step
+
+
+def _swizzled(offset: int) -> Array:
+    """The lane that each lane reads (DS_SWIZZLE_B32's two modes)."""
+    if offset >> 15:
+        return _LANE & ~3 | offset >> 2 * (_LANE & 3) & 3
+    low = ((_LANE & 31) & (offset & 31) | offset >> 5 & 31) ^ (offset >> 10 & 31)
+    return _LANE & 32 | low

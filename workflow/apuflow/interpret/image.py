@@ -1,0 +1,155 @@
+"""What a code object puts into memory, and how its kernels start.
+
+Source: LLVM's "User Guide for AMDGPU Backend", kernel descriptor and initial kernel execution state.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from apuflow.core.errors import EngineError
+from apuflow.interpret.opcodes import IsaName
+
+_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_DESCRIPTOR: Final = struct.Struct("<III4xq20xIIIHH")
+_ALLOCATED: Final = 2
+_NO_BITS: Final = 8
+_SYMBOL_TABLES: Final = (2, 11)
+_MACHINES: Final[Mapping[int, tuple[str, IsaName]]] = {
+    0x28: ("gfx801", "gcn3"),
+    0x29: ("gfx802", "gcn3"),
+    0x2A: ("gfx803", "gcn3"),
+    0x2C: ("gfx900", "vega"),
+    0x2D: ("gfx902", "vega"),
+    0x2F: ("gfx906", "gfx906"),
+    0x30: ("gfx908", "gfx908"),
+    0x3F: ("gfx90a", "gfx90a"),
+    0x40: ("gfx940", "gfx940"),
+    0x4C: ("gfx942", "gfx940"),
+}
+"""Low byte of ``e_flags``: GPU and instruction set."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How wavefronts of a kernel begin.
+
+    Attributes:
+        entry: address of the first instruction, from the image's first byte.
+        lds, private: bytes of a workgroup and of a work-item.
+        registers: vector registers of a lane, accumulation registers included.
+        accumulation: number of the first accumulation register.
+        properties: KERNEL_CODE_PROPERTIES: which pointers are in scalar registers.
+        settings: COMPUTE_PGM_RSRC2.
+        preload: words of the argument block in scalar registers.
+    """
+
+    entry: int
+    lds: int
+    private: int
+    registers: int
+    accumulation: int
+    properties: int
+    settings: int
+    preload: int
+
+
+@dataclass(frozen=True)
+class Image:
+    """A code object as it lies in memory.
+
+    Attributes:
+        isa: of its instructions.
+        gfx: GPU that it was compiled for.
+        data: its sections, from address 0.
+        kernels: by name.
+    """
+
+    isa: IsaName
+    gfx: str
+    data: bytes
+    kernels: Mapping[str, Start]
+
+
+def load_image(path: Path) -> Image:
+    """Read a code object.
+
+    Raises:
+        EngineError: it cannot be read, is no code object of code object V3 or later, or is for a GPU whose
+            instructions the interpreter does not have.
+    """
+    try:
+        data = path.read_bytes()
+        header = _HEADER.unpack_from(data)
+        sections = [
+            _SECTION.unpack_from(data, header[6] + number * header[11]) for number in range(header[12])
+        ]
+        symbols = {name: value for section in sections for name, value in _symbols(data, section, sections)}
+        image = _mapped(data, sections)
+        machine = header[7] & 0xFF
+        if machine not in _MACHINES:
+            raise EngineError(
+                "the interpreter does not have the instructions of this GPU",
+                file=path,
+                value=f"machine {machine:#x}",
+                remedy=f"compile for one of {', '.join(gfx for gfx, _ in _MACHINES.values())}",
+            )
+        gfx, isa = _MACHINES[machine]
+        kernels = {
+            name.removesuffix(".kd"): _start(image, address, isa)
+            for name, address in symbols.items()
+            if name.endswith(".kd")
+        }
+    except OSError as error:
+        raise EngineError(f"cannot read the code object: {error.strerror}", file=path) from None
+    except (struct.error, ValueError, IndexError) as error:
+        raise EngineError(
+            f"not a whole code object: {error}", file=path, remedy="remove it and build again"
+        ) from None
+    return Image(isa, gfx, image, kernels)
+
+
+def _symbols(data: bytes, section: tuple[int, ...], sections: list[tuple[int, ...]]) -> list[tuple[str, int]]:
+    if section[1] not in _SYMBOL_TABLES:
+        return []
+    strings = sections[section[6]][4]
+    found = []
+    for position in range(section[4], section[4] + section[5], _SYMBOL.size):
+        name, _info, _other, _index, value, _size = _SYMBOL.unpack_from(data, position)
+        begin = strings + name
+        found.append((data[begin : data.index(b"\0", begin)].decode(), value))
+    return found
+
+
+def _mapped(data: bytes, sections: list[tuple[int, ...]]) -> bytes:
+    loaded = [each for each in sections if each[2] & _ALLOCATED]
+    image = bytearray(max(each[3] + each[5] for each in loaded))
+    for each in loaded:
+        if each[1] != _NO_BITS:
+            image[each[3] : each[3] + each[5]] = data[each[4] : each[4] + each[5]]
+    return bytes(image)
+
+
+def _start(image: bytes, address: int, isa: IsaName) -> Start:
+    lds, private, _kernarg, entry, third, first, second, properties, preload = _DESCRIPTOR.unpack_from(
+        image, address
+    )
+    unified = isa in ("gfx90a", "gfx940")
+    registers = ((first & 63) + 1) * (8 if unified else 4)
+    accumulation = ((third & 63) + 1) * 4 if unified else registers
+    return Start(
+        address + entry,
+        lds,
+        private,
+        2 * registers if isa == "gfx908" else registers,
+        accumulation,
+        properties,
+        second,
+        preload & 0x7F if unified else 0,
+    )

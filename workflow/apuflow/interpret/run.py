@@ -1,0 +1,398 @@
+"""Runs launches of kernels: workgroups by the batch, wavefronts at the same instruction together."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from apuflow.core.errors import EngineError
+from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.blocks import Block, compile_block
+from apuflow.interpret.encodings import Instruction, Program
+from apuflow.interpret.image import Image, Start
+from apuflow.interpret.state import LANES, Bits, Lds, Memory, Watch, Waves
+
+Extent = tuple[int, int, int]
+_Place = tuple[int, int]
+"""Address, and which batch."""
+BATCH: Final = 256
+"""Wavefronts that start together."""
+PATIENCE: Final = 20_000
+"""Blocks that wavefronts run before others get a turn, so that they may wait for each other."""
+LIMIT: Final = 2_000_000_000
+"""Wavefront instructions of a launch."""
+_ARGUMENT_BYTES: Final = 8192
+_PACKET: Final = struct.Struct("<HHHHHHIIIIIQQ")
+"""hsa_kernel_dispatch_packet_t (HSA Runtime Programmer's Reference Manual)."""
+_SLOTS: Final = 4
+"""Batches that have private memory at once."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A kernel argument: bytes, or the address of a buffer plus an offset."""
+
+    data: bytes = b""
+    buffer: str | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch; grid and workgroup in work-items, ``lds``: bytes beside the kernel's own.
+
+    Attributes:
+        image: number of the code object.
+        arguments: in order, each aligned to its size.
+    """
+
+    image: int
+    kernel: str
+    grid: Extent
+    workgroup: Extent
+    arguments: tuple[Value, ...]
+    lds: int = 0
+
+
+@dataclass
+class Executed:
+    """What a launch has executed.
+
+    Attributes:
+        instructions: how often each ran, in wavefronts.
+        workgroups, wavefronts: that were started.
+    """
+
+    instructions: Mapping[Instruction, int]
+    workgroups: int
+    wavefronts: int
+
+    @property
+    def total(self) -> int:
+        """Wavefront instructions."""
+        return sum(self.instructions.values())
+
+
+class Machine:
+    """Memory with buffers and code objects, on which kernels run.
+
+    Args:
+        buffers: bytes of each.
+        images: code objects.
+        private: bytes of private memory that all wavefronts of one batch may take.
+    """
+
+    def __init__(self, buffers: Mapping[str, int], images: Sequence[Image]) -> None:
+        self.images = images
+        private = max((start.private for image in images for start in image.kernels.values()), default=0)
+        sizes = dict(buffers)
+        for number, image in enumerate(images):
+            sizes[f"code object {number}"] = len(image.data) + 256
+        sizes["kernel arguments"] = _ARGUMENT_BYTES
+        sizes["dispatch packet"] = 256
+        self._private = -(-private // 4) * 4 * LANES
+        if private:
+            sizes["private memory"] = self._private * BATCH * _SLOTS
+        self.memory = Memory(sizes)
+        self.programs = []
+        for number, image in enumerate(images):
+            view = self.memory.view(f"code object {number}")
+            view[: len(image.data)] = np.frombuffer(image.data, np.uint8)
+            address = self.memory.places[f"code object {number}"].address
+            words = np.frombuffer(image.data[: len(image.data) // 4 * 4], np.uint32).tolist()
+            self.programs.append(Program(words, address, image.isa))
+
+    def run(
+        self,
+        launch: Launch,
+        *,
+        watch: Watch | None = None,
+        workgroups: Iterable[Extent] | None = None,
+        limit: int = LIMIT,
+        defects: Collection[str] = (),
+    ) -> Executed:
+        """Run a kernel; memory holds what it wrote.
+
+        Args:
+            watch: is told of memory accesses.
+            workgroups: their numbers, if not all of them run.
+            limit: wavefront instructions after which a launch is taken for endless.
+            defects: names of what a gem5 executes otherwise (:mod:`apuflow.interpret.as_gem5`).
+
+        Raises:
+            EngineError: an unknown instruction or kernel, an access outside of buffers, a launch without end.
+        """
+        image = self.images[launch.image]
+        if launch.kernel not in image.kernels:
+            raise EngineError(
+                f"the code object has no kernel {launch.kernel}",
+                value=", ".join(sorted(image.kernels)) or "none",
+                remedy="correct the launch",
+            )
+        start = image.kernels[launch.kernel]
+        self._place_arguments(launch, start)
+        if workgroups is None:
+            workgroups = _workgroups(launch)
+        session = _Session(self, launch, start, watch, limit, frozenset(defects))
+        try:
+            return session.run(workgroups)
+        except EngineError as error:
+            error.message = f"{launch.kernel}: {error.message}"
+            raise
+
+    def _place_arguments(self, launch: Launch, start: Start) -> None:
+        block = bytearray(_ARGUMENT_BYTES)
+        end = 0
+        for value in launch.arguments:
+            data = value.data
+            if value.buffer is not None:
+                data = struct.pack("<Q", self.memory.places[value.buffer].address + value.offset)
+            size = max(1, len(data))
+            end = -(-end // size) * size if size in (1, 2, 4, 8) else end
+            block[end : end + len(data)] = data
+            end += len(data)
+        self.memory.view("kernel arguments")[:] = np.frombuffer(bytes(block), np.uint8)
+        sizes = (start.private, start.lds + launch.lds)
+        address = self.memory.places["kernel arguments"].address
+        packet = _PACKET.pack(0, 3, *launch.workgroup, 0, *launch.grid, *sizes, 0, address)
+        self.memory.view("dispatch packet")[: len(packet)] = np.frombuffer(packet, np.uint8)
+
+
+def _workgroups(launch: Launch) -> Iterator[Extent]:
+    counts = [-(-grid // size) for grid, size in zip(launch.grid, launch.workgroup, strict=True)]
+    for z in range(counts[2]):
+        for y in range(counts[1]):
+            for x in range(counts[0]):
+                yield x, y, z
+
+
+@dataclass
+class _Session:
+    """One launch that runs."""
+
+    machine: Machine
+    launch: Launch
+    start: Start
+    watch: Watch | None
+    limit: int
+    defects: frozenset[str]
+    blocks: dict[int, Block] = field(default_factory=dict)
+    executed: int = 0
+    groups: int = 0
+    waves: int = 0
+
+    def run(self, workgroups: Iterable[Extent]) -> Executed:
+        """All workgroups, batch after batch."""
+        image = self.machine.images[self.launch.image]
+        program = self.machine.programs[self.launch.image]
+        entry = program.address + self.start.entry + (256 if self.start.preload else 0)
+        pool = _Pool(self, program, entry, self._batches(iter(workgroups), image.isa))
+        with np.errstate(all="ignore"):
+            pool.run()
+        counts: dict[Instruction, int] = {}
+        for block in self.blocks.values():
+            for found in block.instructions:
+                counts[found] = counts.get(found, 0) + block.executions
+        return Executed(counts, self.groups, self.waves)
+
+    def _batches(self, workgroups: Iterator[Extent], isa: str) -> Iterator[Waves]:
+        per_group = -(-math.prod(self.launch.workgroup) // LANES)
+        size = self.start.lds + self.launch.lds
+        count = max(1, BATCH // per_group)
+        while True:
+            chosen = [each for _, each in zip(range(count), workgroups, strict=False)]
+            if not chosen:
+                return
+            yield self._started(np.array(chosen, np.int64), per_group, Lds(len(chosen), size), isa)
+
+    def _started(self, numbers: Array, per_group: int, lds: Lds, isa: str) -> Waves:
+        """Wavefronts of these workgroups; at the grid's end some have no work-items, and do not start."""
+        launch, start, memory = self.launch, self.start, self.machine.memory
+        groups = len(numbers)
+        group = np.repeat(np.arange(groups), per_group)
+        x, y, z = launch.workgroup
+        item = np.tile(np.arange(per_group * LANES).reshape(per_group, LANES), (groups, 1))
+        items = (item % x, item // x % y, item // (x * y))
+        active = items[2] < z
+        for axis in range(3):
+            active &= numbers[group, axis][:, None] * launch.workgroup[axis] + items[axis] < launch.grid[axis]
+        begins = active.any(1)
+        active, group = active[begins], group[begins]
+        items = (items[0][begins], items[1][begins], items[2][begins])
+        lds.numbers = [tuple(map(int, each)) for each in numbers]
+        lds.live = np.bincount(group, minlength=groups)
+        count = len(group)
+        s = np.zeros((128, count), np.uint32)
+        v = np.zeros((start.registers + 4, count, LANES), np.uint32)
+        base = memory.places["private memory"].address if start.private else 0
+        slot = self.waves // BATCH % _SLOTS * BATCH + np.arange(count, dtype=np.int64)
+        private = base + slot * (-(-start.private // 4) * 4 * LANES)
+        self._set_scalars(s, numbers[group], private, base)
+        self.groups += groups
+        self.waves += count
+        if isa in ("gfx90a", "gfx940"):
+            v[0] = items[0] | items[1] << 10 | items[2] << 20
+        else:
+            for axis in range((start.settings >> 11 & 3) + 1):
+                v[axis] = items[axis]
+        return Waves(
+            s,
+            v,
+            active,
+            np.zeros(count, np.bool_),
+            group,
+            private,
+            memory,
+            lds,
+            start.accumulation,
+            self.watch,
+        )
+
+    def _set_scalars(self, s: Bits, numbers: Array, private: Array, base: int) -> None:
+        """Initial kernel execution state: pointers, arguments, numbers of the workgroup."""
+        memory, start = self.machine.memory, self.start
+        arguments = memory.places["kernel arguments"].address
+        packet = memory.places["dispatch packet"].address
+        size = memory.places["private memory"].size if start.private else 0
+        pointers = (
+            (base & 0xFFFFFFFF, base >> 32 | 1 << 31, size, 1 << 23),
+            (packet & 0xFFFFFFFF, packet >> 32),
+            (packet & 0xFFFFFFFF, packet >> 32),
+            (arguments & 0xFFFFFFFF, arguments >> 32),
+            (0, 0),
+            (0, 0),
+            (start.private,),
+        )
+        place = 0
+        for bit, words in enumerate(pointers):
+            if start.properties >> bit & 1:
+                for word in words:
+                    s[place] = word
+                    place += 1
+        if start.preload:
+            loaded = memory.view("kernel arguments").view(np.uint32)[: start.preload]
+            s[place : place + start.preload] = loaded[:, None]
+            place += start.preload
+        for axis in range(3):
+            if start.settings >> 7 + axis & 1:
+                s[place] = numbers[:, axis]
+                place += 1
+        place += start.settings >> 10 & 1
+        if start.settings & 1:
+            s[place] = private - base
+
+    def block(self, program: Program, address: int) -> Block:
+        """The block there."""
+        if address not in self.blocks:
+            self.blocks[address] = compile_block(program, address, self.defects)
+        return self.blocks[address]
+
+
+@dataclass
+class _Pool:
+    """Wavefronts that are ready, by their address, and those that wait at barriers.
+
+    Wavefronts with the lowest address go on first: where a program branches and joins again, they meet.
+    """
+
+    session: _Session
+    program: Program
+    entry: int
+    batches: Iterator[Waves]
+    ready: dict[_Place, list[Waves]] = field(default_factory=dict)
+    waiting: list[tuple[int, Waves]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Until no wavefront is left."""
+        while self._admit():
+            turn = 0
+            while self.ready:
+                order = sorted(self.ready)
+                place = order[turn % len(order)]
+                if self._go(place[0], Waves.joined(self.ready.pop(place))):
+                    turn += 1
+                    if turn >= len(order):  # they may wait for workgroups that have not begun
+                        self._admit()
+                else:
+                    turn = 0
+            if self.waiting:
+                raise EngineError(
+                    "wavefronts wait at a barrier that others of their workgroup never reach",
+                    value=", ".join(f"{address:#x}" for address, _ in self.waiting),
+                    remedy="correct the kernel: every wavefront of a workgroup has to reach its barriers",
+                )
+
+    def _admit(self) -> bool:
+        waves = next(self.batches, None)
+        if waves is not None:
+            self._make_ready(self.entry, waves)
+        return waves is not None
+
+    def _make_ready(self, address: int, waves: Waves) -> None:
+        self.ready.setdefault((address, id(waves.lds)), []).append(waves)
+
+    def _go(self, address: int, waves: Waves) -> bool:
+        """Run wavefronts until they part, meet others, end or wait; whether their patience ended."""
+        session = self.session
+        others = min(self.ready, default=(1 << 62, 0))[0]
+        for _ in range(PATIENCE):
+            block = session.block(self.program, address)
+            for step in block.steps:
+                step(waves)
+            count = len(waves)
+            block.executions += count
+            session.executed += count * len(block.instructions)
+            if session.executed > session.limit:
+                raise EngineError(
+                    f"{session.limit:,} wavefront instructions have run and it does not end, at {address:#x}",
+                    remedy="correct its loop, or give a higher limit",
+                )
+            goal = block.next(waves)
+            if goal is None:
+                np.subtract.at(waves.lds.live, waves.group, 1)
+                self._release(waves.lds)
+                return False
+            if block.barrier:
+                assert isinstance(goal, int)
+                self.waiting.append((goal, waves))
+                self._release(waves.lds)
+                return False
+            if not isinstance(goal, int):
+                first = int(goal[0])
+                if (goal != first).any():
+                    for each in np.unique(goal):
+                        self._make_ready(int(each), waves.taken(goal == each))
+                    return False
+                goal = first
+            address = goal
+            if address >= others:
+                self._make_ready(address, waves)
+                return False
+        self._make_ready(address, waves)
+        return True
+
+    def _release(self, lds: Lds) -> None:
+        """Let those go on for whom no wavefront of their workgroup is missing at the barrier."""
+        mine = [(address, waves) for address, waves in self.waiting if waves.lds is lds]
+        if not mine:
+            return
+        arrived = np.zeros(len(lds.live), np.int64)
+        for _, waves in mine:
+            np.add.at(arrived, waves.group, 1)
+        free = arrived >= lds.live
+        if not any(free[waves.group].any() for _, waves in mine):
+            return
+        self.waiting = [each for each in self.waiting if each[1].lds is not lds]
+        for address, waves in mine:
+            chosen = free[waves.group]
+            if chosen.all():
+                self._make_ready(address, waves)
+                continue
+            if chosen.any():
+                self._make_ready(address, waves.taken(chosen))
+            self.waiting.append((address, waves.taken(~chosen)))

@@ -1,0 +1,232 @@
+"""What wavefronts see: registers of many wavefronts, memory, LDS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.core.errors import EngineError
+from apuflow.interpret.encodings import Instruction
+
+Bits: TypeAlias = NDArray[np.uint32]
+Lanes: TypeAlias = NDArray[np.bool_]
+LANES: Final = 64
+VCC: Final = 106
+M0: Final = 124
+EXEC: Final = 126
+_PAGE: Final = 4096
+_BASE: Final = 1 << 32
+"""Address of the first page of memory."""
+
+
+class OutOfBounds(EngineError):
+    """A kernel reads or writes where no buffer is."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A buffer in memory: its name, first address, bytes."""
+
+    name: str
+    address: int
+    size: int
+
+
+class Memory:
+    """Global memory: buffers at addresses of their own, a page or more apart.
+
+    Args:
+        sizes: bytes of each buffer, by its name.
+    """
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.places: dict[str, Place] = {}
+        end = 0
+        for name, size in sizes.items():
+            self.places[name] = Place(name, _BASE + end, size)
+            end += (-(-size // _PAGE) + 1) * _PAGE
+        self.bytes = np.zeros(max(end, _PAGE) + 16, np.uint8)
+        self.words = self.bytes[: len(self.bytes) // 4 * 4].view(np.uint32)
+        self.limits = np.zeros(len(self.bytes) // _PAGE + 1, np.int64)
+        for place in self.places.values():
+            first = place.address - _BASE >> 12
+            last = first + -(-place.size // _PAGE)
+            self.limits[first:last] = place.address - _BASE + place.size
+
+    def view(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of a buffer; what is written there is seen by the kernels."""
+        place = self.places[name]
+        return self.bytes[place.address - _BASE :][: place.size]
+
+    def offsets(self, addresses: NDArray[Any], size: int) -> NDArray[np.int64]:
+        """Where addresses stand in ``bytes``.
+
+        Raises:
+            OutOfBounds: ``size`` bytes from one of them are not inside a buffer.
+        """
+        places = addresses.astype(np.int64) - _BASE
+        if len(places) and (
+            places.min() < 0
+            or places.max() >= len(self.bytes)
+            or (places + size > self.limits[places >> 12]).any()
+        ):
+            raise OutOfBounds(self._missed(int(addresses[self.missing(addresses, size)]), size))
+        return places
+
+    def missing(self, addresses: NDArray[Any], size: int) -> int:
+        """Number of the first address from which ``size`` bytes are not inside a buffer."""
+        places = addresses.astype(np.int64) - _BASE
+        inside = (places >= 0) & (places < len(self.bytes))
+        inside[inside] = (places + size <= self.limits[np.where(inside, places, 0) >> 12])[inside]
+        return int(inside.argmin())
+
+    def _missed(self, address: int, size: int) -> str:
+        before = [place for place in self.places.values() if place.address <= address]
+        if not before:
+            return f"{size} bytes at {address:#x} are in no buffer"
+        near = max(before, key=lambda place: place.address)
+        return (
+            f"{size} bytes at byte {address - near.address:,} of {near.name}, which has {near.size:,} bytes, "
+            "are in no buffer"
+        )
+
+
+class Lds:
+    """LDS of workgroups that start together, one behind the other.
+
+    Args:
+        size: bytes of each.
+    """
+
+    def __init__(self, groups: int, size: int) -> None:
+        self.size = size
+        self.numbers: list[tuple[int, ...]] = [(number, 0, 0) for number in range(groups)]
+        """Of each workgroup, its number in the grid."""
+        self.live = np.zeros(groups, np.int64)
+        """Wavefronts of each workgroup that have not ended."""
+        self.stride = -(-size // 16) * 16
+        self.bytes = np.zeros(groups * self.stride + 16, np.uint8)
+        self.words = self.bytes.view(np.uint32)
+
+
+class Watch(Protocol):
+    """Is told of each execution of a memory instruction, before it happens."""
+
+    def scalar(self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int) -> None:
+        """``size`` bytes at one address a wavefront."""
+
+    def vector(
+        self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int, lanes: Lanes
+    ) -> None:
+        """``size`` bytes at one address a lane, (wavefronts, lanes), of active lanes."""
+
+    def lds(self, found: Instruction, waves: Waves, inside: NDArray[Any], size: int) -> None:
+        """``size`` bytes at one place a lane in its workgroup's LDS."""
+
+
+@dataclass
+class Waves:
+    """Wavefronts at the same instruction.
+
+    Attributes:
+        s: scalar registers, (128, wavefronts); EXEC is in ``exec``.
+        v: vector registers, (registers, wavefronts, 64).
+        exec: active lanes, (wavefronts, 64).
+        scc: (wavefronts,).
+        group: number of each one's workgroup in this run; its LDS is the one of that number.
+        private: address of each one's private memory.
+        accumulation: number of the first accumulation register among the vector registers.
+        watch: what wants to know of memory accesses.
+    """
+
+    s: Bits
+    v: Bits
+    exec: Lanes
+    scc: Lanes
+    group: NDArray[np.int64]
+    private: NDArray[np.int64]
+    memory: Memory
+    lds: Lds
+    accumulation: int
+    watch: Watch | None = None
+    full: bool = field(init=False)
+    """Whether every lane of every wavefront is active."""
+
+    def __post_init__(self) -> None:
+        self.vf: NDArray[np.float32] = self.v.view(np.float32)
+        self.vi: NDArray[np.int32] = self.v.view(np.int32)
+        self.halves: NDArray[np.uint16] = self.v.view(np.uint16).reshape(*self.v.shape, 2)
+        self.full = bool(self.exec.all())
+
+    def __len__(self) -> int:
+        return self.exec.shape[0]
+
+    def taken(self, chosen: Lanes) -> Waves:
+        """Those of the wavefronts, with registers of their own."""
+        return replace(
+            self,
+            s=self.s[:, chosen],
+            v=self.v[:, chosen],
+            exec=self.exec[chosen],
+            scc=self.scc[chosen],
+            group=self.group[chosen],
+            private=self.private[chosen],
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Waves]) -> Waves:
+        """Wavefronts that have come to the same instruction."""
+        if len(parts) == 1:
+            return parts[0]
+        return replace(
+            parts[0],
+            s=np.concatenate([part.s for part in parts], 1),
+            v=np.concatenate([part.v for part in parts], 1),
+            exec=np.concatenate([part.exec for part in parts]),
+            scc=np.concatenate([part.scc for part in parts]),
+            group=np.concatenate([part.group for part in parts]),
+            private=np.concatenate([part.private for part in parts]),
+        )
+
+    def set_exec(self, lanes: Lanes) -> None:
+        """Make these lanes active."""
+        self.exec = lanes
+        self.full = bool(lanes.all())
+
+    def mask(self, register: int) -> Lanes:
+        """A pair of scalar registers as lanes, (wavefronts, 64)."""
+        if register == EXEC:
+            return self.exec
+        pair = np.ascontiguousarray(self.s[register : register + 2].T)
+        return np.unpackbits(pair.view(np.uint8), axis=1, bitorder="little").view(np.bool_)
+
+    def set_mask(self, register: int, lanes: Lanes) -> None:
+        """Write lanes into a pair of scalar registers."""
+        if register == EXEC:
+            self.set_exec(np.array(lanes))
+        else:
+            self.s[register : register + 2] = packed(lanes).T
+
+    def word(self, register: int) -> Bits:
+        """A scalar register of each wavefront."""
+        if register >= EXEC:
+            return np.ascontiguousarray(packed(self.exec)[:, register - EXEC])
+        return self.s[register]
+
+    def set_word(self, register: int, value: NDArray[Any]) -> None:
+        """Write a scalar register of each wavefront."""
+        if register < EXEC:
+            self.s[register] = value
+            return
+        words = packed(self.exec)
+        words[:, register - EXEC] = value
+        self.set_exec(np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(np.bool_))
+
+
+def packed(lanes: Lanes) -> Bits:
+    """Lanes (wavefronts, 64) as two words for each wavefront."""
+    return np.packbits(lanes, axis=1, bitorder="little").view(np.uint32)

@@ -1,0 +1,132 @@
+"""A dispatch list executed by the interpreter in the place of gem5."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apuflow.interpret.image import load_image
+from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
+from apuflow.kernels.guest import object_file, output_file, own_guest
+from apuflow.kernels.metadata import KernelsBySource
+from apuflow.kernels.program import NUMPY_TYPES, OwnProgram
+from apuflow.kernels.reference import difference, expected_outputs
+from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from apuflow.interpret.state import Watch
+
+
+@dataclass(frozen=True)
+class Interpreted:
+    """What a list has done.
+
+    Attributes:
+        executed: of each dispatch.
+        dumps: bytes of each buffer that the list writes to a file, by the file.
+    """
+
+    executed: tuple[Executed, ...]
+    dumps: Mapping[Path, NDArray[np.uint8]]
+
+
+def interpret_list(
+    contents: DispatchList,
+    *,
+    objects: Mapping[str, Path] | None = None,
+    data: NDArray[np.uint8] | None = None,
+    watch: Callable[[int], Watch] | None = None,
+    limit: int = LIMIT,
+    defects: Collection[str] = (),
+) -> Interpreted:
+    """Run the dispatches of a list in order.
+
+    Args:
+        objects: code objects by the name that the list gives them; none: the names are paths.
+        data: bytes of the list's data file.
+        watch: of each dispatch's number, what is told of its memory accesses.
+        limit: wavefront instructions after which a dispatch is taken for endless.
+        defects: names of what a gem5 executes otherwise.
+
+    Raises:
+        EngineError: as :meth:`apuflow.interpret.run.Machine.run` says.
+    """
+    codes = list(dict.fromkeys(dispatch.object for dispatch in contents.dispatches))
+    images = [load_image(objects[str(code)] if objects else code) for code in codes]
+    machine = Machine({buffer.name: buffer.size for buffer in contents.buffers}, images)
+    for buffer in contents.buffers:
+        machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
+    executed: list[Executed] = []
+    dumps: dict[Path, NDArray[np.uint8]] = {}
+    for step in contents.steps:
+        match step:
+            case Dispatch():
+                each = watch(len(executed)) if watch else None
+                executed.append(machine.run(_launch(step, codes), watch=each, limit=limit, defects=defects))
+            case Dump():
+                dumps[step.path] = machine.memory.view(step.buffer).copy()
+    return Interpreted(tuple(executed), dumps)
+
+
+def _launch(dispatch: Dispatch, codes: list[Path]) -> Launch:
+    return Launch(
+        codes.index(dispatch.object),
+        dispatch.kernel,
+        dispatch.grid,
+        dispatch.workgroup,
+        tuple(map(_value, dispatch.arguments)),
+        dispatch.lds,
+    )
+
+
+def _value(argument: Argument) -> Value:
+    if argument.kind == "buffer":
+        return Value(buffer=str(argument.value), offset=argument.offset)
+    return Value(struct.pack("<" + SCALARS[argument.kind][1], argument.value))
+
+
+def interpret_program(
+    program: OwnProgram,
+    kernels: KernelsBySource,
+    codes: Mapping[Path, Path],
+    gfx: str,
+    *,
+    limit: int = LIMIT,
+    defects: Collection[str] = (),
+) -> tuple[Interpreted, Mapping[str, float]]:
+    """Run a program of the user's own, and how far its outputs are from its reference.
+
+    Args:
+        kernels: of its code objects.
+        codes: code object of each source.
+        limit, defects: as of :func:`interpret_list`.
+
+    Returns:
+        What it did, and of each output the largest difference over the reference's largest element; no
+        output where the program has no reference.
+
+    Raises:
+        EngineError: as :func:`interpret_list`, or a launch does not fit its kernel.
+        ConfigError: the reference or contents cannot be made.
+    """
+    import numpy as np
+
+    guest = own_guest(program, kernels, gfx=gfx, statistics="run")
+    objects = {str(object_file(number)): codes[source] for number, source in enumerate(program.sources)}
+    data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
+    done = interpret_list(guest.contents, objects=objects, data=data, limit=limit, defects=defects)
+    if program.reference is None:
+        return done, {}
+    wanted = expected_outputs(program)
+    errors = {}
+    for number, name in enumerate(program.outputs):
+        buffer = program.buffer(name)
+        actual = done.dumps[output_file(number)].view(NUMPY_TYPES[buffer.type])[: buffer.elements]
+        errors[name] = difference(actual, wanted[name])
+    return done, errors
