@@ -11,8 +11,9 @@ from typing_extensions import override
 from apuflow import dnnmark, miopen
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
+from apuflow.dnnmark.key import format_value
 from apuflow.miopen.launch import Launch
-from apuflow.operations.operation import Operation
+from apuflow.operations.operation import Operation, Pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +39,7 @@ class Layers(Operation):
     def single(cls, section: str, keys: Mapping[str, Scalar], name: str = "") -> Self:
         """One layer with these keys, named as its section in small letters unless ``name`` is given."""
         lines = ["[DNNMark]", "run_mode=standalone", f"[{section}]", f"name={name or section.lower()}"]
-        for key, value in keys.items():
-            lines.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
+        lines += [f"{key}={format_value(value)}" for key, value in keys.items()]
         return cls.of_text("\n".join([*lines, ""]))
 
     @property
@@ -48,12 +48,8 @@ class Layers(Operation):
         return self.canonical
 
     @override
-    def one_pass(self, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         return miopen.launches(self.network, direction, compute_units)
-
-    @override
-    def launched(self, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
-        return self.one_pass(direction, compute_units)
 
     @override
     def device_bytes(self, direction: Direction) -> int:

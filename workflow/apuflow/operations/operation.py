@@ -105,11 +105,6 @@ class Operation(ABC):
         """
         return _launches(self, direction, compute_units)
 
-    def launched(self, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
-        """The same, whatever is remembered of it."""
-        each = (self.one_pass(one, compute_units) for one in self.passes(direction))
-        return tuple(chain.from_iterable(each))
-
     def device_bytes(self, direction: Direction) -> int:
         """Simulated memory that it allocates."""
         return sum(self.buffer_bytes(direction).values())
@@ -155,4 +150,5 @@ class Operation(ABC):
 
 @lru_cache(maxsize=65536)
 def _launches(operation: Operation, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
-    return operation.launched(direction, compute_units)
+    each = (operation.one_pass(one, compute_units) for one in operation.passes(direction))
+    return tuple(chain.from_iterable(each))
