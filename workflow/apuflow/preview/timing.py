@@ -330,12 +330,12 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     return np.where(net.windows | rows | steps, both, np.maximum(others, in_turn))
 
 
-def _two_buffers(net: _Network, flat: Flags, walked: Array) -> tuple[Rows, Array]:
+def _two_buffers(net: _Network, vega: Flags, walked: Array) -> tuple[Rows, Array]:
     """Launches whose workgroups read rows of two buffers alternately, twice, and their ns.
 
     They compute and walk pages (``walked``) nearly one after the other, but not on gfx8.
     """
-    two = (net.rereading > 0.0) & (net.rereading < 1.0) & ~flat & (net.per_unit > net.wide)
+    two = (net.rereading > 0.0) & (net.rereading < 1.0) & vega & (net.per_unit > net.wide)
     rows = np.flatnonzero(two)
     return rows, _beside(net.computed(rows) * net.batches[rows], walked[rows], TWO_BUFFERS)
 
@@ -395,7 +395,7 @@ def times_of(launches: Launches) -> Times:
     ns = start + np.maximum(_with_walks(net, ns - start, in_turn), line_turns)
     for rows, longer in (
         _walked_first(net, phases, in_turn),
-        _two_buffers(net, launches.machines.flat, flow.walks.serial_walks * lat.walk),
+        _two_buffers(net, launches.machines.vega, flow.walks.serial_walks * lat.walk),
     ):
         ns[rows] = np.maximum(ns[rows], start[rows] + longer)
     rows, batch = _first_batch(net, launches.profiles, stored)
