@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Self
 
 from typing_extensions import override
@@ -48,8 +49,12 @@ class Layers(Operation):
         return self.canonical
 
     @override
+    def launches(self, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+        return _launches(self, direction, compute_units)
+
+    @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
-        return miopen.launches(self.network, direction, compute_units)
+        return self.launches(direction, compute_units)
 
     @override
     def device_bytes(self, direction: Direction) -> int:
@@ -64,3 +69,9 @@ class Layers(Operation):
         self, direction: Direction, handles: int | None = None, gfx: str | None = None
     ) -> Iterator[dnnmark.Problem]:
         return iter(dnnmark.check(self.network, direction, handles, gfx))
+
+
+@lru_cache(maxsize=65536)
+def _launches(layers: Layers, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
+    """One object for all numbers of compute units with the same launches: the preview computes it once."""
+    return miopen.launches(layers.network, direction, compute_units)
