@@ -72,7 +72,11 @@ class Session:
             if self.storage:
                 self.storage.ship()
             self.runs.memory_mb = schedule.available_memory_mb()
-            _limit_memory(workflow, self.runs.memory_mb)
+            self._limits_memory = (
+                schedule.MEMORY not in workflow.global_resources
+            )  # --resources gives another
+            if self._limits_memory:
+                workflow.register_resource(schedule.MEMORY, self.runs.memory_mb)
         place = getattr(workflow, "current_basedir", None)  # of workflow/Snakefile
         directory = Path(place.get_path_or_uri(secret_free=True)) if place else project.place("workflow")
         self._forks = Forks(directory / "scripts")
@@ -125,7 +129,8 @@ class Session:
         if not self._jobs_elsewhere():
             lift_rate_limit(self._workflow.scheduler)
         else:
-            self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
+            if self._limits_memory:
+                self._workflow.register_resource(schedule.MEMORY, sys.maxsize)
             if self._registration:
                 self._registration.jobs_elsewhere()
         with _message_and_exit():
@@ -254,15 +259,6 @@ def lift_rate_limit(scheduler: Any) -> None:
     anyway; on a cluster, where the limit protects the queue, it stays.
     """
     scheduler.job_rate_limiter = None
-
-
-def _limit_memory(workflow: Any, limit: int) -> None:
-    """Let the runs that go on at a time take no more memory than this machine has to give.
-
-    ``--resources expected_mb=N`` sets another limit.
-    """
-    if schedule.MEMORY not in workflow.global_resources:
-        workflow.register_resource(schedule.MEMORY, limit)
 
 
 @contextlib.contextmanager
