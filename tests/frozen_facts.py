@@ -22,11 +22,7 @@ from pydantic import TypeAdapter
 # All names of the project that this file needs; nothing below imports more.
 from apuflow.cli import build_app
 from apuflow.configure import (
-    CommandFile,
-    DnnmarkFile,
-    KernelsFile,
     Machine,
-    OperationFile,
     Release,
     Site,
     Sweep,
@@ -34,6 +30,10 @@ from apuflow.configure import (
     release_names,
 )
 from apuflow.configure.catalogue import catalogue
+from apuflow.configure.command_workload import CommandFile
+from apuflow.configure.dnnmark_workload import DnnmarkFile
+from apuflow.configure.kernel_file import KernelsFile
+from apuflow.configure.operation_workload import OperationFile
 from apuflow.configure.suite import SuiteFile
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION

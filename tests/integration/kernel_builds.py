@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rocblas_checkouts import checkouts
 
-from apuflow.engines.gem5_kernels import kernel_objects
+from apuflow.engines.derived_kernels import kernel_objects
 from apuflow.launcher.corrections import correcting
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.plan import source_directory

@@ -19,7 +19,7 @@ NAMED = os.environ.get("APUFLOW_TEST_GEM5")
 TARGET = Path(NAMED).resolve().parent.name if NAMED else "GCN3_X86"
 """Its build target: the name of the directory that scons made it in."""
 APU, DISCRETE = (
-    next(gpu.name for gpu in GPUS.values() if gpu.build_target == TARGET and gpu.discrete == discrete)
+    next(gpu.name for gpu in GPUS.values() if gpu.isa.build_target == TARGET and gpu.discrete == discrete)
     for discrete in (False, True)
 )
 

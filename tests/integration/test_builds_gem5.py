@@ -26,7 +26,7 @@ from places import ROOT
 
 from apuflow.containers import HostEngine, Limits
 from apuflow.dnnmark import Direction, parse
-from apuflow.engines.gem5_kernels import kernel_run
+from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
 from apuflow.miopen import launches

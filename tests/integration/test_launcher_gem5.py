@@ -32,8 +32,8 @@ from apuflow.core.gpus import GPUS
 from apuflow.core.record import RunRecord
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
+from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.fewer_workgroups import Fewer
-from apuflow.engines.gem5_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
 from apuflow.launcher.reference import TOLERANCE

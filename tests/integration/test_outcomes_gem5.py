@@ -24,7 +24,7 @@ from apuflow.containers import HostEngine, Limits
 from apuflow.core.proc import process_tree
 from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
-from apuflow.engines.gem5_kernels import kernel_run
+from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
 from apuflow.launcher import build_launcher
 from apuflow.miopen import launches

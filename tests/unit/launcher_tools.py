@@ -16,7 +16,7 @@ from places import DATA
 
 from apuflow.launcher.dispatch_list import Contents, DispatchList
 from apuflow.launcher.plan import kernel_source
-from apuflow.launcher.program import GUEST, build_launcher, sources
+from apuflow.launcher.program import DEVICES, GUEST, build_launcher, sources
 from apuflow.miopen import Launch, Row
 
 FAKE_SYSTEM = DATA / "launcher" / "fake_system.c"
@@ -133,7 +133,7 @@ def played() -> Path:
     """The launcher's own sources around a system layer that plays /dev/kfd."""
     out = Path(_directory().name) / "played"
     flags = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fsanitize=undefined"]
-    flags += ["-fno-sanitize-recover=all", "-fno-builtin", f"-I{GUEST}"]
+    flags += ["-fno-sanitize-recover=all", "-fno-builtin", f"-I{GUEST}", DEVICES]
     files = [str(path) for path in [*sources(system=False), FAKE_SYSTEM]]
     subprocess.run([compiler(), *flags, "-o", str(out), *files, "-lpthread"], check=True)
     return out

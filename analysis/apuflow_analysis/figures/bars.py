@@ -93,7 +93,7 @@ def program_bars(
     factor: float = 1.0,
     power: int = 0,
 ) -> Plot:
-    """One bar per workload, forward and backward side by side, for a table in which nothing varies.
+    """One bar per workload, forward next to backward, for a table in which nothing varies.
 
     ``power``: as of ``apuflow_analysis.figures.lines.Quantity``.
     """

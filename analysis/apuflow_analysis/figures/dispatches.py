@@ -1,4 +1,4 @@
-"""What the launcher leaves out: kernels of two runs side by side, and what their time consists of."""
+"""What the launcher leaves out: kernels of two runs side by side, and the parts of their time."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from sweep_texts import HEAD, expand
 
 from apuflow.configure.fit import Capacity, overflows
 from apuflow.core.errors import ConfigError
+from apuflow.core.isa import GCN3
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,7 @@ def test_what_would_be_enough_is_counted_by_hand(root: Path) -> None:
     """Four wavefronts and 1024 bytes of LDS on units of one SIMD with two slots and 512 bytes."""
     [point] = expand(root, HEAD)
     room = Capacity(
+        isa=GCN3,
         simds=1,
         slots_per_simd=2,
         registers_per_simd=2048,
@@ -52,6 +54,7 @@ def test_what_would_be_enough_is_counted_by_hand(root: Path) -> None:
 def test_a_unit_has_ample_room_when_the_largest_workgroup_fits() -> None:
     """1024 work-items are 16 wavefronts; GCN3 names 256 vector and 112 scalar registers, 64 KB of LDS."""
     ample = Capacity(
+        isa=GCN3,
         simds=4,
         slots_per_simd=4,
         registers_per_simd=4 * 256,
@@ -61,10 +64,11 @@ def test_a_unit_has_ample_room_when_the_largest_workgroup_fits() -> None:
     )
     assert ample.ample
     for less in (
-        {"slots_per_simd": 3},
-        {"registers_per_simd": 1023},
-        {"scalars_per_simd": 1791},
-        {"lds_bytes": 65535},
-        {"simds": 3},
+        replace(ample, slots_per_simd=3),
+        replace(ample, registers_per_simd=1023),
+        replace(ample, scalars_per_simd=1791),
+        replace(ample, lds_bytes=65535),
+        replace(ample, simds=3),
+        replace(ample, isa=replace(GCN3, vector_registers=512)),
     ):
-        assert not replace(ample, **less).ample, less
+        assert not less.ample, less

@@ -97,7 +97,7 @@ def test_a_point_is_read_from_its_row_without_any_file(root: Path) -> None:
         one(root, HEAD + machine),
     ]
     assert {type(point.work).__name__ for point in points} == {
-        *("NetworkWork", "OperationWork", "KernelsWork", "ProgramWork"),
+        *("OperationWork", "KernelsWork", "CommandWork"),
     }
     written = [json.dumps(point.row()) for point in points]
     shutil.rmtree(root / "configs")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from dnnmark_texts import standalone
 
-from apuflow import dnnmark
-from apuflow.configure.work import NetworkWork, ProgramWork
+from apuflow.configure.command_workload import CommandFile, CommandWork
+from apuflow.configure.work import OperationWork
 from apuflow.core.errors import NotModelled
+from apuflow.operations import Layers
 
 
-def network(text: str) -> NetworkWork:
-    parsed = dnnmark.parse(text)
-    return NetworkWork(parsed, dnnmark.write(parsed), "fwd", 1)
+def network(text: str) -> OperationWork:
+    return OperationWork(Layers.of_text(text), "fwd", 1)
 
 
 def test_a_network_needs_its_tensors_the_file_that_fills_them_and_the_runtime() -> None:
@@ -44,7 +44,14 @@ def test_warnings_are_those_of_the_gpu() -> None:
 
 
 def test_of_a_program_nothing_is_known_but_its_memory() -> None:
-    work = ProgramWork(1 << 30)
+    file = {
+        "kind": "command",
+        "description": "x",
+        "binary": "programs/x",
+        "memory": "1GB",
+        "end_marker": "PASSED",
+    }
+    work = CommandWork(CommandFile.model_validate(file))
     assert work.text is None
     assert (work.device_bytes, work.simulated_bytes, work.touched_bytes(2 << 30)) == (
         1 << 30,

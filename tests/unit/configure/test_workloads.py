@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 import pytest
-from sweep_texts import HEAD, expand
+from pydantic import Field
+from sweep_texts import HEAD, expand, one
+from typing_extensions import override
 
 from apuflow import dnnmark
 from apuflow.configure import (
@@ -15,11 +19,20 @@ from apuflow.configure import (
     load_workload,
     workload_names,
 )
-from apuflow.configure.workloads import CommandWorkload, DnnmarkWorkload
+from apuflow.configure.base import Model
+from apuflow.configure.command_workload import CommandFile, CommandWorkload
+from apuflow.configure.dnnmark_workload import DnnmarkWorkload
+from apuflow.configure.point import Point
+from apuflow.configure.schemas import schema_texts
+from apuflow.configure.workload import Runs
+from apuflow.configure.workloads import KINDS
+from apuflow.configure.yaml_source import Document
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
-from apuflow.engines import runs_on
-from apuflow.engines.gem5 import command_process
+from apuflow.engines import runs_on, simulating_engine
+from apuflow.engines.command_program import command_process
 from apuflow.plan.points import points, sweep_workloads
+from apuflow.prepare.doctor import Use
 
 # n, c, h, w of the first layer, handles, program: DNNMark's config_example and benchmarks/*.cc
 UPSTREAM = {
@@ -237,3 +250,45 @@ def test_a_mistake_in_a_network_is_named_there(root: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         points(load_sweep("quickstart", root), "softmax_fwd", root)
     assert "softmax.dnnmark" in str(caught.value)
+
+
+class ProgramFile(Model):
+    """``kind: program``: a program that prints PASSED."""
+
+    kind: Literal["program"]
+    description: str
+    path: str
+    runs_on: dict[EngineName, Runs] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProgramWorkload(CommandWorkload):
+    """A kind of workload in one class, of which no other module knows."""
+
+    kind: ClassVar[str] = "program"
+    title: ClassVar[str] = "a program that prints PASSED"
+    schema: ClassVar[type[Model] | None] = ProgramFile
+
+    @classmethod
+    @override
+    def beside(cls, spec: Any, path: Path, document: Document) -> dict[str, Any]:
+        return {
+            "command": CommandFile(kind="command", description="x", binary=spec.path, end_marker="PASSED")
+        }
+
+
+def test_a_kind_of_one_class_has_files_points_schema_and_refusals(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, "program", ProgramWorkload)
+    file = root / "configs/workloads/mine.yaml"
+    file.write_text("kind: program\ndescription: x\npath: programs/mine\n")
+    point = one(root, "description: x\nengines: [gem5]\nworkloads: [mine]\n", "mine")
+    assert point.describe()["command"]["binary"] == "programs/mine" and Point.of_row(point.row()) == point
+    assert simulating_engine("gem5").use(load_workload("mine", root)) is Use.PROGRAM
+    with pytest.raises(ConfigError, match="preview runs DNNMark's layers, not programs"):
+        one(root, HEAD.replace("softmax_fwd", "mine"), "mine")
+    assert "ProgramFile" in schema_texts()["workload.schema.json"]
+    file.write_text("kind: prog\n")
+    with pytest.raises(ConfigError, match=r"kind: program \(a program that prints PASSED\)"):
+        load_workload("mine", root)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from launcher_tools import MACH
 from places import ROOT
@@ -12,21 +10,20 @@ from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES, catalogue
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, gpu
-from apuflow.launcher.program import GUEST
 
 
 def test_machine_numbers_are_llvms() -> None:
     assert {name: each.elf_machine for name, each in GPUS.items()} == MACH
 
 
-def test_the_guest_program_knows_the_same_gpus() -> None:
-    table = re.search(r"DEVICES\[\] = \{\n(.*?)\n\};", (GUEST / "list.c").read_text(), re.DOTALL)
-    assert table is not None
-    listed = {}
-    for line in table[1].splitlines():
-        fields = dict(re.findall(r"\.(\w+) = (\"?\w+)", line))
-        listed[fields["name"].strip('"')] = int(fields["elf_machine"], 16), "discrete" in fields
-    assert listed == {name: (each.elf_machine, each.discrete) for name, each in GPUS.items()}
+def test_the_drivers_numbers_are_those_of_gem5s_topology() -> None:
+    """``gpu_id`` in ``configs/example/hsaTopology.py`` of v23.1: Carrizo and Raven share a function."""
+    assert {name: each.kfd_id for name, each in GPUS.items()} == {
+        "gfx801": 2765,
+        "gfx803": 50156,
+        "gfx900": 22124,
+        "gfx902": 2765,
+    }
 
 
 @pytest.mark.parametrize("release", RELEASES)

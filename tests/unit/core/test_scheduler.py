@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from places import DATA
+from slurm_commands import says, silent
 
 from apuflow.core.scheduler import Placement, end_of, living_jobs
 
@@ -16,19 +17,7 @@ JOB += "TimeLimit=00:01:00 PreemptTime=None NodeList=node1 BatchHost=node1 MinMe
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of commands that print what a test has written."""
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    for command in ("scontrol", "sacct", "squeue"):
-        says(tmp_path, command, None)
-    return tmp_path
-
-
-def says(directory: Path, command: str, text: str | None) -> None:
-    """From now on a command prints this; None: it fails."""
-    (directory / f"{command}.txt").write_text(text or "")
-    script = directory / command
-    script.write_text(f"#!/bin/sh\ncat {directory}/{command}.txt\nexit {int(text is None)}\n")
-    script.chmod(0o755)
+    return silent(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
 from apuflow.engines import simulating_engine
+from apuflow.engines.derived_kernels import kernel_objects, kernel_run
 from apuflow.engines.fewer_workgroups import Fewer, first_workgroups
-from apuflow.engines.gem5_kernels import kernel_objects, kernel_run
 from apuflow.launcher.judge import KernelJudge
 from apuflow.launcher.plan import source_directory
 from apuflow.miopen import launches

@@ -9,10 +9,9 @@ from launcher_layers import LAYERS
 from launcher_tools import code_object, played, run, source_rows
 from sweep_texts import HEAD, expand
 
-from apuflow.configure.work import ProgramWork
-from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction, parse
-from apuflow.engines.gem5_kernels import kernel_objects, kernel_run
+from apuflow.engines.derived_kernels import kernel_objects, kernel_run
 from apuflow.miopen import Launch, launches
 from apuflow.miopen.compiler import Compiler
 
@@ -26,12 +25,6 @@ OPTIONS: dict[str, int | str] = {
 
 def _launches(text: str, direction: Direction) -> tuple[Launch, ...]:
     return launches(parse(text), direction, 4)
-
-
-def test_command_workloads_are_refused() -> None:
-    """Nobody knows the kernels of a program before it runs."""
-    with pytest.raises(NotModelled, match="not known before it runs"):
-        ProgramWork(1 << 30).launches(4)
 
 
 def test_objects_are_planned_before_the_pinned_sources_are_there(tmp_path: Path) -> None:

@@ -115,3 +115,18 @@ def test_a_distribution_whose_buckets_have_no_size_is_damage(tmp_path: Path, siz
     text = printer.block().replace(bucket.format(50), bucket.format(size))
     proof, _ = _both(tmp_path, text)
     assert "a.lat, before it, has 2 buckets" in (proof.problem or "")
+
+
+@pytest.mark.parametrize(("printed", "whole"), [("0", False), ("0.000000", True)])
+def test_a_fraction_that_rounds_to_0_is_not_the_0_that_gem5_leaves_out(
+    tmp_path: Path, printed: str, whole: bool
+) -> None:
+    """``ScalarPrint`` leaves a row with ``nozero`` out if its value is 0, and prints 1e-9 as 0.000000."""
+    printer = Printer()
+    printer.row("finalTick", 1000)
+    printer.row("system.ruby.cp_cntrl0.queue.m_buf_msgs", 8)
+    printer.row("system.ruby.cp_cntrl1.queue.m_stall_count", 1)
+    text = printer.block().replace(f"{8:>12}", f"{printed:>12}")
+    proof, stats = _both(tmp_path, text)
+    assert (proof.problem is None) is whole
+    assert stats[0]["system.ruby.cp_cntrl0.queue.m_buf_msgs"] == 0

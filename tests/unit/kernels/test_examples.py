@@ -10,7 +10,7 @@ from launcher_tools import built, played, run
 from places import ROOT
 
 from apuflow.configure import load_workload
-from apuflow.configure.workloads import KernelsWorkload
+from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.core.errors import ConfigError
 from apuflow.kernels.guest import DATA, LIST, object_file, own_guest
 from apuflow.kernels.metadata import read_kernels

@@ -10,7 +10,7 @@ from launcher_layers import HEAD, LAYERS
 from launcher_tools import code_object, played, run, source_rows
 
 from apuflow.dnnmark import parse
-from apuflow.engines.gem5_kernels import kernel_run
+from apuflow.engines.derived_kernels import kernel_run
 from apuflow.launcher import judge as verdict
 from apuflow.launcher.judge import KernelJudge
 from apuflow.miopen import launches
@@ -79,7 +79,7 @@ def test_missing_output_is_not_a_right_one(finished: tuple[KernelJudge, Path]) -
 
 
 def test_large_outputs_are_said_to_be_unchecked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apuflow.engines.gem5_kernels.LARGEST", 50)
+    monkeypatch.setattr("apuflow.engines.derived_kernels.LARGEST", 50)
     found = launches(parse(LAYERS["bypass"]), "fwd", 4)
     objects = dict.fromkeys(source_rows(found), tmp_path / "k.o")
     process = kernel_run(

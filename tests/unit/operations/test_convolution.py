@@ -116,7 +116,7 @@ def test_the_preview_takes_fewer_columns_of_a_dilated_filter() -> None:
     shape = {"n": 1, "c": 1, "h": 16, "w": 16, "num_output": 1, "kernel_h": 3, "kernel_w": 3}
     launches = operations.make("convolution", {**shape, "dilation_h": 2, "dilation_w": 2}).launches("bwd", 4)
     [back] = [launch for launch in launches if launch.kernel == "Col2Im2d"]
-    assert profile(facts_of(back)).flops == 9 * 12 * 12
+    assert profile(facts_of(back, vega=False)).flops == 9 * 12 * 12
 
 
 @pytest.mark.parametrize(

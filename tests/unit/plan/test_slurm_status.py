@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from slurm_commands import says, silent
 from snakemake_executor_plugin_slurm import ExecutorSettings
 
 from apuflow.core.errors import EngineError
@@ -13,19 +14,7 @@ from apuflow.plan.slurm_status import check_states_are_known
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of commands that print what a test has written."""
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    for command in ("scontrol", "sacct", "squeue"):
-        says(tmp_path, command, None)
-    return tmp_path
-
-
-def says(directory: Path, command: str, text: str | None) -> None:
-    """From now on a command prints this; None: it fails."""
-    (directory / f"{command}.txt").write_text(text or "")
-    script = directory / command
-    script.write_text(f"#!/bin/sh\ncat {directory}/{command}.txt\nexit {int(text is None)}\n")
-    script.chmod(0o755)
+    return silent(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from dnnmark_texts import standalone
 
 from apuflow.configure import option_rules
+from apuflow.configure.fit import Demand, demand_of
+from apuflow.configure.work import OperationWork
 from apuflow.core import gpus
 from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.isa import Isa
+from apuflow.engines import get_engine
+from apuflow.operations import Layers
 from apuflow.preview.machine import machine
 
+SOFTMAX = standalone("Softmax", shape=(100, 1000, 1, 1))
 DEFAULTS = option_rules.defaults("v23.0")
 
 
@@ -46,7 +53,14 @@ def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None
 def test_a_gpu_whose_instructions_nobody_counted_is_refused_whatever_gem5_runs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Step 1 of the recipe "Add a GPU"; 0x3f is LLVM's number of gfx90a."""
-    monkeypatch.setitem(gpus.GPUS, "gfx90a", gpus.Gpu("gfx90a", "VEGA_X86", 0x3F, "gfx90a"))
+    """gfx90a runs on gem5's build for Vega, with registers of its own; LLVM's number of it is 0x3f."""
+    cdna2 = Isa("CDNA2", "VEGA_X86", vector_registers=512)
+    monkeypatch.setitem(gpus.GPUS, "gfx90a", gpus.Gpu("gfx90a", cdna2, 0x3F, "gfx90a", 29695))
     with pytest.raises(NotModelled, match=r"(?s)gfx-version.*gfx90a.*gfx801, gfx803, gfx900, gfx902"):
         machine({"gfx-version": "gfx90a"}, DEFAULTS)
+    work = OperationWork(Layers.of_text(SOFTMAX), "fwd")
+    refused = get_engine("preview").layer_objection(work, 4, "gfx90a")
+    assert refused is not None and "does not know the instructions" in refused.message
+    [launch] = work.launches(4)
+    assert demand_of(launch, cdna2) == Demand(launch.kernel, 4, 0, 0, 0)  # 256 work-items, the rest unknown
+    assert demand_of(launch, gpus.gpu("gfx902").isa).vector_registers > 0

@@ -39,7 +39,9 @@ def test_instructions_are_those_of_gem5(column: str, starts: tuple[str, ...], le
     rows = [row for row in runs() if row[column].startswith(starts)]
     assert len(rows) >= least
     for row in rows:
-        assert profile(facts_of(row_launch(row))).counts.instructions == float(row["instructions"]), row["id"]
+        assert profile(facts_of(row_launch(row), vega=False)).counts.instructions == float(
+            row["instructions"]
+        ), row["id"]
 
 
 def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
@@ -49,7 +51,10 @@ def test_stores_of_im2col_and_spills_of_batch_norm_are_those_of_gem5() -> None:
         ("bn100_fwd-100x64x1x1-u4", 115840),
     ):
         (row,) = runs(start)
-        assert traffic_of(alone(profile(facts_of(row_launch(row)))), row_machine(row)).tcc_writes == writes
+        assert (
+            traffic_of(alone(profile(facts_of(row_launch(row), vega=False))), row_machine(row)).tcc_writes
+            == writes
+        )
 
 
 def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5() -> None:
@@ -78,7 +83,10 @@ def test_dram_writes_of_inputs_that_the_cpus_l2_does_not_hold_are_those_of_gem5(
 
 
 def test_a_launch_number_tells_the_matrix_products_of_a_layer_apart() -> None:
-    facts = [facts_of(row_launch(runs(f"conv_bwd-2x4x16x16k5.00{number}-sgemm-u4")[0])) for number in (2, 3)]
+    facts = [
+        facts_of(row_launch(runs(f"conv_bwd-2x4x16x16k5.00{number}-sgemm-u4")[0]), vega=False)
+        for number in (2, 3)
+    ]
     assert [[one.integer(name) for name in "mnk"] for one in facts] == [[100, 12, 256], [256, 100, 12]]
 
 
@@ -99,7 +107,11 @@ def test_wavefront_slots_count_up_to_the_barrier_slots_as_in_gem5() -> None:
     measured = {slots: int(row["gpu_cycles"]) for slots, row in rows.items()}
     model = {slots: predicted(row) for slots, row in rows.items()}
     groups = {
-        slots: int(Launches.of([alone(profile(facts_of(row_launch(row))))], [row_machine(row)]).fitting[0])
+        slots: int(
+            Launches.of([alone(profile(facts_of(row_launch(row), vega=False)))], [row_machine(row)]).fitting[
+                0
+            ]
+        )
         for slots, row in rows.items()
     }
     assert groups == {1: 1, 2: 2, 4: 4, 10: 4}

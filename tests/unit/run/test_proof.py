@@ -21,6 +21,7 @@ from apuflow_analysis.counters.counters import counters
 
 ONE = STATS / "softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO = STATS / "bn_bwd-9x64x1x1-u2-bwscalor1.txt.xz"
+FOUR = STATS / "relu_fwd-100x32x16x16-u4.txt.xz"
 BANKS = STATS / "bn_bwd-25x128x1x1-u1-numtccs4.txt.xz"
 
 
@@ -37,7 +38,7 @@ def problem(directory: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "file", [ONE, TWO, BANKS, STATS.parent / "dispatches/conv_fwd.txt.xz"], ids=lambda file: file.name
+    "file", [ONE, TWO, FOUR, BANKS, STATS.parent / "dispatches/conv_fwd.txt.xz"], ids=lambda file: file.name
 )
 def test_recorded_statistics_are_whole(file: Path) -> None:
     assert read_proof(file, required=required_rows()).problem is None

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from apuflow import dnnmark
+from apuflow import operations
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
+from apuflow.operations import Layers
 from apuflow.suites.network import read_network
 from apuflow.suites.sequence import read_sequence
 from apuflow.suites.spec import Spec, parse, spec_of
@@ -28,12 +29,9 @@ def test_every_operation_of_every_suite_can_be_made_and_read_back(name: str) -> 
     for spec in set(specs(name)):
         again = parse(spec.text)
         assert again.text == spec.text
-        if spec.is_layer:
-            network = dnnmark.parse(again.network())
-            errors = [p for p in dnnmark.check(network, spec.direction) if p.level == "error"]
-            assert not errors, spec.text
-        else:
-            assert again.operation() == spec.operation()
+        assert again.operation() == spec.operation() == operations.parse(spec.operation().text)
+        errors = [trap for trap in spec.operation().traps(spec.direction) if trap.level == "error"]
+        assert not errors, spec.text
 
 
 def test_layers_have_the_output_sizes_of_the_table() -> None:
@@ -45,7 +43,9 @@ def test_layers_have_the_output_sizes_of_the_table() -> None:
         ):
             spec = spec_of(step)
             if isinstance(spec, Spec) and spec.is_layer:
-                [made] = dnnmark.parse(spec.network()).layers
+                operation = spec.operation()
+                assert isinstance(operation, Layers)
+                [made] = operation.network.layers
                 assert made.output[1:] == (layer.out_c, layer.out_h, layer.out_w), (file.stem, layer.name)
 
 

@@ -78,7 +78,7 @@ def check_kernels(
 def _named() -> list[str]:
     """Every workload that is, or may be, of kind kernels."""
     from apuflow.configure import load_workload, workload_names
-    from apuflow.configure.workloads import KernelsWorkload
+    from apuflow.configure.kernel_workload import KernelsWorkload
 
     found = []
     for name in workload_names():
@@ -98,7 +98,7 @@ def _told(about: str, error: ApuflowError) -> int:
 def _work(name: str, settings: Mapping[str, int]) -> KernelsWork:
     from apuflow.configure import load_workload
     from apuflow.configure.base import together
-    from apuflow.configure.workloads import KernelsWorkload
+    from apuflow.configure.kernel_workload import KernelsWorkload
 
     workload = load_workload(name)
     if not isinstance(workload, KernelsWorkload):
@@ -156,7 +156,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> 
         if failed:
             return failed
         doubts = list(_doubts(program, codes, gfx))
-        wrong = list(problems(program, kernels))
+        wrong = list(problems(program, kernels, gpu(gfx).isa))
         results: list[str] = []
         if run and not wrong:
             try:
@@ -244,8 +244,7 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
         name: each for name, each in releases.items() if gfx in each.gfx and each.known_by == "sources"
     }
     ordered = sorted(releases, key=lambda name: position(releases[name].options_of))
-    build = gpu(gfx).build_target
-    lacking = missing(codes, gfx, build, [releases[name].options_of for name in ordered])
+    lacking = missing(codes, gfx, [releases[name].options_of for name in ordered])
     left: dict[tuple[DefectName, ...], Collection[DefectName]] = {}
     found: dict[str, list[str]] = {}
     for name in ordered:

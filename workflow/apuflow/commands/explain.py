@@ -83,7 +83,8 @@ def _newest(line: str) -> str:
     from apuflow.configure import load_release, release_names
     from apuflow.core.gpus import GPUS
 
-    wanted = {each.build_target for name, each in GPUS.items() if name in line or each.build_target in line}
+    builds = {name: each.isa.build_target for name, each in GPUS.items()}
+    wanted = {build for name, build in builds.items() if name in line or build in line}
     known = [(name, load_release(name)) for name in release_names()]
     read = [(name, release) for name, release in known if release.known_by == "sources"] or known
     fitting = [name for name, release in read if wanted <= set(release.build_targets)]

@@ -1,6 +1,5 @@
 """Configuration files as typed, checked values: sweeps, workloads, machines, gem5 releases, the site."""
 
-from apuflow.configure.kernel_file import KernelsFile
 from apuflow.configure.loading import (
     load_machine,
     load_release,
@@ -14,16 +13,12 @@ from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site, load_site
 from apuflow.configure.sweep import Limits, Sweep, Variation
-from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
-from apuflow.configure.workloads import Workload, load_workload
+from apuflow.configure.workload import Runs, Workload
+from apuflow.configure.workloads import load_workload
 
 __all__ = [
-    "CommandFile",
-    "DnnmarkFile",
-    "KernelsFile",
     "Limits",
     "Machine",
-    "OperationFile",
     "Release",
     "Runs",
     "Site",

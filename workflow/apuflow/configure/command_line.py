@@ -225,7 +225,7 @@ def _value(option: Option, value: str | None) -> Scalar:
 def _together(
     given: Mapping[str, Scalar], release: str, set_bits: int
 ) -> tuple[dict[str, Scalar], dict[str, tuple[Effect, str]]]:
-    """The values that have an effect beside each other, and why the others have none or stop gem5."""
+    """The values that take effect together, and why the others have no effect or stop gem5."""
     machine, dropped = dict(given), dict[str, tuple[Effect, str]]()
     while problems := _problems(machine, release, set_bits):
         for problem in problems:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.configure.work import Work
+from apuflow.core.gpus import gpu
+from apuflow.core.isa import Isa
 from apuflow.core.occupancy import resident_workgroups
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Launch
@@ -22,10 +24,6 @@ from apuflow.rocblas.call import library_launches
 LARGEST_WAVES = 16
 """Wavefronts of the largest workgroup that OpenCL kernels of MIOpen use (1024 work-items)."""
 LARGEST_LDS = 65536
-LARGEST_REGISTERS = 256
-"""Vector registers that a GCN3 wavefront can name."""
-LARGEST_SCALARS = 112
-"""Scalar registers of a GCN3 wavefront, in granules of 16."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,7 @@ class Demand:
 class Capacity:
     """What a compute unit has: SIMD units, wavefront slots and registers of each, LDS bytes."""
 
+    isa: Isa
     simds: int
     slots_per_simd: int
     registers_per_simd: int
@@ -52,12 +51,12 @@ class Capacity:
 
     @property
     def ample(self) -> bool:
-        """Whether every workgroup that a kernel can have fits, so that none needs to be looked at."""
+        """Whether every possible workgroup fits, so that none needs a check."""
         per_simd = -(-LARGEST_WAVES // self.simds)
         return (
             self.slots_per_simd >= per_simd
-            and self.registers_per_simd >= per_simd * LARGEST_REGISTERS
-            and self.scalars_per_simd >= LARGEST_WAVES * LARGEST_SCALARS
+            and self.registers_per_simd >= per_simd * self.isa.vector_registers
+            and self.scalars_per_simd >= LARGEST_WAVES * self.isa.scalar_registers
             and self.lds_bytes >= LARGEST_LDS
         )
 
@@ -65,6 +64,7 @@ class Capacity:
 def capacity(options: Mapping[str, Scalar]) -> Capacity:
     """What a compute unit of a machine has. ``options``: all of ``apu_se.py``'s."""
     return Capacity(
+        isa=gpu(str(options["gfx-version"])).isa,
         simds=int(options["simds-per-cu"]),
         slots_per_simd=int(options["wfs-per-simd"]),
         registers_per_simd=int(options["vreg-file-size"]),
@@ -115,7 +115,7 @@ def overflows(
         library_gfx: the GPU, where rocBLAS' own kernels run its products.
     """
     largest: dict[str, Overflow] = {}
-    for demand in _demands(work, compute_units, library_gfx):
+    for demand in _demands(work, compute_units, capacity.isa, library_gfx):
         for overflow in demand_overflows(demand, capacity):
             known = largest.get(overflow.option)
             if known is None or overflow.needed > known.needed:
@@ -159,23 +159,23 @@ def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
         )
 
 
-def demand_of(launch: Launch) -> Demand:
+def demand_of(launch: Launch, isa: Isa) -> Demand:
     """What a workgroup of a launch takes, as far as the preview knows its kernel; else its geometry alone."""
     from apuflow.core.errors import ApuflowError
-    from apuflow.preview.kernels.facts import facts_of
+    from apuflow.preview.kernels.facts import facts_of, is_vega
     from apuflow.preview.kernels.registry import profile
 
-    waves = -(-math.prod(launch.workgroup) // 64)
+    waves = -(-math.prod(launch.workgroup) // isa.wave_size)
     try:
-        known = profile(facts_of(launch))
+        known = profile(facts_of(launch, is_vega(isa)))
     except ApuflowError:
         return Demand(launch.kernel, waves, 0, 0, 0)
     return Demand(launch.kernel, waves, known.lds_bytes, known.vgprs, known.sgprs)
 
 
 @lru_cache(maxsize=4096)
-def _demands(work: Work, compute_units: int, library_gfx: str | None) -> tuple[Demand, ...]:
+def _demands(work: Work, compute_units: int, isa: Isa, library_gfx: str | None) -> tuple[Demand, ...]:
     launches = work.launches(compute_units)
     if library_gfx:
         launches = library_launches(launches, library_gfx)
-    return tuple(dict.fromkeys(map(demand_of, launches)))
+    return tuple(dict.fromkeys(demand_of(launch, isa) for launch in launches))

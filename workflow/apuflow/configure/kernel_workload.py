@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from apuflow.configure import labels, yaml_source
-from apuflow.configure.base import did_you_mean, validate
+from apuflow.configure.base import Model, did_you_mean
 from apuflow.configure.kernel_file import ContentsFile, KernelsFile
 from apuflow.configure.kernel_work import KernelsWork, canonical_text
-from apuflow.configure.workload_kind import Note, Workload
+from apuflow.configure.work import Work
+from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
@@ -33,11 +35,27 @@ class KernelsWorkload(Workload):
     """
 
     kind: ClassVar[str] = "kernels"
+    title: ClassVar[str] = "kernels of your own"
+    schema: ClassVar[type[Model] | None] = KernelsFile
+    works: ClassVar[tuple[type[Work], ...]] = (KernelsWork,)
     derives_kernels: ClassVar[bool] = False
+    programs: ClassVar[Mapping[EngineName, str]] = {"gem5-kernels": "own_kernels"}
 
     spec: KernelsFile = field(kw_only=True)
     directory: Path = field(kw_only=True)
     root: Path = field(kw_only=True)
+
+    @classmethod
+    @override
+    def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
+        root = path.parents[len(Path(paths.workload_file(path.stem)).parts) - 1]
+        return {"spec": spec, "directory": path.parent.relative_to(root), "root": root}
+
+    @override
+    def refusal(self, engine: EngineName) -> str:
+        if engine == "gem5":
+            return "kernels without a host program: engine gem5-kernels starts them"
+        return super().refusal(engine)
 
     @property
     @override
@@ -141,18 +159,3 @@ class KernelsWorkload(Workload):
             *("launches:", *launches),
             f"reference: {self.spec.reference or 'none: nothing is compared'}",
         ]
-
-
-def kernels_workload(name: str, path: Path, document: yaml_source.Document) -> KernelsWorkload:
-    """The workload of a file; raises ConfigError for every mistake in it."""
-    spec = validate(document, KernelsFile)
-    root = path.parents[len(Path(paths.workload_file(name)).parts) - 1]
-    return KernelsWorkload(
-        name=name,
-        description=spec.description,
-        runs=spec.runs_on,
-        notes=spec.notes,
-        spec=spec,
-        directory=path.parent.relative_to(root),
-        root=root,
-    )

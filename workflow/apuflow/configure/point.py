@@ -6,16 +6,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, reduce
+from operator import or_
 from typing import Any, Literal, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
 from apuflow.configure import option_rules
 from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups
-from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.software import Software
-from apuflow.configure.work import NetworkWork, OperationWork, ProgramWork, Work, launches_products
+from apuflow.configure.work import Work, launches_products
+from apuflow.configure.workloads import KINDS
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError
 from apuflow.core.inputs import DEFAULT, Inputs, content_part
@@ -34,6 +35,7 @@ class Point:
 
     Attributes:
         workload: its name.
+        kind: of the workload.
         work: what runs.
         software: what runs it.
         release: name of the gem5 release.
@@ -50,6 +52,7 @@ class Point:
 
     engine: EngineName
     workload: str
+    kind: str
     work: Work
     software: Software
     release: str
@@ -166,7 +169,9 @@ def _adapters() -> Mapping[str, TypeAdapter[Any]]:
 
 @cache
 def _hints() -> Mapping[str, Any]:
-    return get_type_hints(Point) | {"work": NetworkWork | OperationWork | ProgramWork | KernelsWork}
+    return get_type_hints(Point) | {
+        "work": reduce(or_, [work for kind in KINDS.values() for work in kind.works])
+    }
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import Option, catalogue
@@ -18,7 +18,6 @@ from apuflow.configure.kernel_file import (
     ArgumentFile,
     BufferFile,
     ContentsFile,
-    KernelsFile,
     LaunchFile,
 )
 from apuflow.configure.loading import load_release, release_names
@@ -29,16 +28,14 @@ from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
 from apuflow.configure.suite_reference import KIND_HEADINGS, SUITE_HEADINGS, kind_rows, suite_rows
 from apuflow.configure.sweep import Limits, Sweep
-from apuflow.configure.workload import CommandFile, DnnmarkFile, OperationFile, Runs
+from apuflow.configure.workload import Runs
+from apuflow.configure.workloads import schemas
 from apuflow.launcher.defects import DEFECTS
 from apuflow.operations.reference import kinds_text
 
 _LEVEL = re.compile(r"\bL[123](?=[A-Z]|\b)")
 """Options of the three levels of TLBs that are alike share a row."""
 _MARK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.S)
-
-WorkloadFile: TypeAlias = DnnmarkFile | CommandFile | OperationFile | KernelsFile
-"""Every kind of workload."""
 
 MODELS: dict[str, type[Model]] = {
     "sweep": Sweep,
@@ -47,10 +44,7 @@ MODELS: dict[str, type[Model]] = {
     "sampling": Sampling,
     "workgroups": FewerWorkgroups,
     "machine": Machine,
-    "dnnmark": DnnmarkFile,
-    "command": CommandFile,
-    "operation": OperationFile,
-    "kernels": KernelsFile,
+    **schemas(),
     "kernels-buffer": BufferFile,
     "kernels-contents": ContentsFile,
     "kernels-launch": LaunchFile,

@@ -13,7 +13,8 @@ from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
 from apuflow.configure.ruby_sets import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
-from apuflow.core.gpus import GPUS, BuildTarget
+from apuflow.core.gpus import GPUS
+from apuflow.core.isa import BuildTarget
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
@@ -186,7 +187,7 @@ class Release(Model):
     def _each_gpu_at_its_build(cls, value: dict[BuildTarget, tuple[str, ...]]) -> object:
         for target, names in value.items():
             for name in names:
-                needed = GPUS[name].build_target
+                needed = GPUS[name].isa.build_target
                 if needed != target:
                     remedy = f"list it at {needed}"
                     raise ValueProblem(

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from apuflow.configure.catalogue import Option, catalogue
 from apuflow.configure.machine import Machine
-from apuflow.configure.reference import WorkloadFile
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.suite import CHOICES, SuiteFile
 from apuflow.configure.sweep import Sweep
+from apuflow.configure.workloads import schemas
 from apuflow.core.engines import ENGINES
 from apuflow.dnnmark import LAYER_KEYS
 from apuflow.operations.reference import shape_keys
@@ -34,11 +36,12 @@ def schema_texts() -> dict[str, str]:
         "machine": Machine,
         "gem5": Release,
         "site": Site,
-        "workload": WorkloadFile,
+        "workload": reduce(or_, schemas().values()),
         "suite": SuiteFile,
     }
-    schemas = {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
-    return {f"{name}.schema.json": _text(name, schema) for name, schema in schemas.items()}
+    return {
+        f"{name}.schema.json": _text(name, TypeAdapter(kind).json_schema()) for name, kind in kinds.items()
+    }
 
 
 def _text(name: str, schema: dict[str, Any]) -> str:

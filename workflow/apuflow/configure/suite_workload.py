@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from apuflow import dnnmark
 from apuflow.configure import labels
-from apuflow.configure.work import NetworkWork, OperationWork, Work
-from apuflow.configure.workload_kind import Note, Workload
+from apuflow.configure.work import OperationWork, Work
+from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
+from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites import spec
@@ -31,10 +31,16 @@ class SuiteOperations(Workload):
     """
 
     kind: ClassVar[str] = "suites"
+    works: ClassVar[tuple[type[Work], ...]] = (OperationWork,)
     derives_kernels: ClassVar[bool] = True
+    programs: ClassVar[Mapping[EngineName, str]] = {"gem5-kernels": "derived_kernels"}
 
     name: str = paths.OPERATIONS
     description: str = "operations of networks and suites"
+
+    @override
+    def refusal(self, engine: EngineName) -> str:
+        return f"suites are single operations, and {engine} runs whole programs: use gem5-kernels or preview"
 
     @property
     @override
@@ -59,13 +65,11 @@ def _work(text: str) -> Work:
     """
     wanted = spec.parse(text)
     label = (wanted.kind.lower(), wanted.direction, _label(wanted)[:LABEL])
-    if not wanted.is_layer:
-        return OperationWork(wanted.operation(), wanted.direction, label)
-    network = dnnmark.parse(wanted.network())
-    for problem in dnnmark.check(network, wanted.direction):
+    operation = wanted.operation()
+    for problem in operation.traps(wanted.direction):
         if problem.level == "error":
             raise ConfigError(problem.message, key="operation", value=text, remedy=problem.remedy)
-    return NetworkWork(network, dnnmark.write(network), wanted.direction, None, label)
+    return OperationWork(operation, wanted.direction, label=label)
 
 
 def _label(wanted: spec.Spec) -> str:

@@ -12,25 +12,13 @@ from pydantic import PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
-from apuflow.core.errors import ApuflowError, NotModelled
+from apuflow.core.errors import ApuflowError
 from apuflow.launcher.corrections import CORRECTIONS_VERSION, version_of
 from apuflow.operations import Operation
 
 RUNTIME_BYTES = 512 * 1024**2
 """Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
 softmax, pooling (216 MB of tensors) and batch normalisation in 512 MB altogether (tests/weekly.sh)."""
-
-
-def launches_of(text: str, direction: dnnmark.Direction, compute_units: int) -> tuple[miopen.Launch, ...]:
-    """The GPU kernels of a network or an operation in canonical form (``Work.text``), in order.
-
-    Raises:
-        ConfigError: the text is neither.
-        NotDerivable: MIOpen refuses a layer.
-    """
-    if text.startswith("[DNNMark]"):
-        return NetworkWork(dnnmark.parse(text), text, direction).launches(compute_units)
-    return operations.parse(text).launches(direction, compute_units)
 
 
 class Work(ABC):
@@ -74,20 +62,18 @@ class Work(ABC):
 
 
 @dataclass(frozen=True)
-class NetworkWork(Work):
-    """A DNNMark network.
+class OperationWork(Work):
+    """An operation: DNNMark's layers, or one beyond them.
 
     Attributes:
-        network: with this point's values, checked.
-        canonical: its text, comments and blank lines gone.
-        handles: MIOpen handles that the program makes.
-        label: what differs from the shipped network, as ``n10``.
+        operation: with this point's values, checked.
+        handles: MIOpen handles that its program makes.
+        label: what differs from the workload's file, as ``m64``.
     """
 
-    network: Annotated[dnnmark.Network, PlainSerializer(dnnmark.write), PlainValidator(dnnmark.parse)] = (
-        field(compare=False)
-    )
-    canonical: str
+    operation: Annotated[
+        Operation, PlainSerializer(lambda operation: operation.text), PlainValidator(operations.parse)
+    ]
     direction: dnnmark.Direction
     handles: int | None = None
     label: tuple[str, ...] = field(default=(), compare=False)
@@ -95,17 +81,17 @@ class NetworkWork(Work):
     @property
     @override
     def text(self) -> str:
-        return self.canonical
+        return self.operation.text
 
     @property
     @override
     def device_bytes(self) -> int:
-        return _device_bytes(self)
+        return _bytes(self.operation, self.direction)[0]
 
     @property
     def data_bytes(self) -> int:
         """Size of the largest chunk that is filled from the data file."""
-        return _data_bytes(self)
+        return _bytes(self.operation, self.direction)[1]
 
     @property
     @override
@@ -118,103 +104,16 @@ class NetworkWork(Work):
 
     @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        return _launches(self, compute_units)
+        return self.operation.launches(self.direction, compute_units)
 
     @override
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
-        return iter(dnnmark.check(self.network, self.direction, self.handles, gfx))
-
-
-@dataclass(frozen=True)
-class OperationWork(Work):
-    """An operation beyond DNNMark's primitives.
-
-    Attributes:
-        operation: with this point's values, checked.
-        label: what differs from the workload's file, as ``m64``.
-    """
-
-    operation: Annotated[
-        Operation, PlainSerializer(lambda operation: operation.text), PlainValidator(operations.parse)
-    ]
-    direction: dnnmark.Direction
-    label: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    @override
-    def text(self) -> str:
-        return self.operation.text
-
-    @property
-    @override
-    def device_bytes(self) -> int:
-        return sum(self.operation.buffer_bytes(self.direction).values())
-
-    @property
-    @override
-    def simulated_bytes(self) -> int:
-        return self.device_bytes + RUNTIME_BYTES
-
-    @override
-    def touched_bytes(self, memory_bytes: int) -> int:
-        return self.device_bytes
-
-    @override
-    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        return self.operation.launches(self.direction, compute_units)
-
-
-@dataclass(frozen=True)
-class ProgramWork(Work):
-    """A GPU program.
-
-    Attributes:
-        device_bytes: the simulated memory that its workload file asks for.
-    """
-
-    program_bytes: int
-    direction: dnnmark.Direction | None = None
-    label: tuple[str, ...] = ()
-
-    @property
-    @override
-    def text(self) -> None:
-        return None
-
-    @property
-    @override
-    def device_bytes(self) -> int:
-        return self.program_bytes
-
-    @property
-    @override
-    def simulated_bytes(self) -> int:
-        return self.program_bytes
-
-    @override
-    def touched_bytes(self, memory_bytes: int) -> int:
-        return memory_bytes
-
-    @override
-    def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        raise NotModelled(
-            "the kernels of a program are not known before it runs", key="workload", remedy="use engine gem5"
-        )
-
-
-@lru_cache(maxsize=65536)
-def _launches(work: NetworkWork, compute_units: int) -> tuple[miopen.Launch, ...]:
-    return miopen.launches(work.network, work.direction, compute_units)
+        return self.operation.traps(self.direction, self.handles, gfx)
 
 
 @lru_cache(maxsize=4096)
-def _device_bytes(work: NetworkWork) -> int:
-    return dnnmark.device_bytes(work.network)
-
-
-@lru_cache(maxsize=4096)
-def _data_bytes(work: NetworkWork) -> int:
-    return dnnmark.mmap_bytes(work.network, work.direction)
+def _bytes(operation: Operation, direction: dnnmark.Direction) -> tuple[int, int]:
+    return operation.device_bytes(direction), operation.data_bytes(direction)
 
 
 @lru_cache(maxsize=65536)

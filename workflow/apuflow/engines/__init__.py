@@ -6,8 +6,7 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from apuflow.configure.workload import Runs
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Runs, Workload
 from apuflow.core.engines import ENGINES, SIMULATING, EngineName
 
 if TYPE_CHECKING:

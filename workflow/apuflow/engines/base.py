@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
+
+from typing_extensions import override
 
 from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
@@ -14,8 +17,8 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.configure.work import Work
-from apuflow.configure.workload import Runs
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Runs, Workload
+from apuflow.configure.workloads import KINDS
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError
@@ -23,6 +26,7 @@ from apuflow.core.record import LaunchRecord, Provenance
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.prepare import DatabasePlan
+from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
@@ -49,7 +53,7 @@ class Engine(ABC):
         """Whether it can run a workload whose file says nothing about this engine."""
         if workload.derives_kernels:
             return Runs(state="yes", reason="no known obstacle")
-        return Runs(state="no", reason=f"{self.name} runs DNNMark's layers, not programs")
+        return Runs(state="no", reason=workload.refusal(self.name))
 
     @abstractmethod
     def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
@@ -203,14 +207,19 @@ class SimulatingEngine(Engine):
         """
 
 
-class Program(ABC):
-    """What engine gem5 does with one kind of workload."""
+W = TypeVar("W", bound=Workload)
+
+
+class Program(ABC, Generic[W]):
+    """How workloads of one kind, or of several, run on gem5 (``Workload.programs``)."""
 
     use: ClassVar[Use]
+    reason: ClassVar[str] = "no known obstacle"
+    """Why it can run them."""
 
     @abstractmethod
-    def software(self, release: Release, gfx: str, site: Site, root: Path) -> Software:
-        """The program and its libraries; ``gem5`` and ``image`` are the engine's to add."""
+    def software(self, workload: W, release: Release, gfx: str, site: Site, root: Path) -> Software:
+        """The program and its libraries; gem5 itself is the engine's to add."""
 
     @abstractmethod
     def needs(self, tools: Toolset, point: Point) -> Needs:
@@ -221,6 +230,42 @@ class Program(ABC):
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
         """See SimulatingEngine.prepare."""
+
+
+class ProgramEngine(SimulatingEngine):
+    """An engine on which a kind of workload says what program runs its points."""
+
+    def _program(self, kind: str) -> Program[Any]:
+        module = importlib.import_module(f"apuflow.engines.{KINDS[kind].programs[self.name]}")
+        program: Program[Any] = module.PROGRAM
+        return program
+
+    @override
+    def runs(self, workload: Workload) -> Runs:
+        if self.name not in workload.programs:
+            return Runs(state="no", reason=workload.refusal(self.name))
+        return Runs(state="yes", reason=self._program(workload.kind).reason)
+
+    @override
+    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
+        if self.name not in workload.programs:
+            return Software()  # of what is refused, as ``runs`` says
+        found = self._program(workload.kind).software(workload, release, gfx, site, root)
+        return replace(found, gem5=requests.gem5_content(release, gfx, site, root))
+
+    @override
+    def use(self, workload: Workload) -> Use:
+        return self._program(workload.kind).use
+
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        return self._program(point.kind).needs(tools, point)
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        return self._program(point.kind).prepare(tools, point, inputs, gem5, run_dir)
 
 
 def needed_tools(tools: Toolset, point: Point) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,11 +11,11 @@ from typing_extensions import override
 
 from apuflow import miopen
 from apuflow.configure import Release
+from apuflow.configure.dnnmark_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software
-from apuflow.configure.work import NetworkWork
-from apuflow.configure.workloads import DnnmarkWorkload
+from apuflow.configure.work import OperationWork
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import gpu
@@ -27,6 +27,7 @@ from apuflow.miopen import Row, network_rows
 from apuflow.miopen.database import DatabaseLocation
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.row_file import project_rows
+from apuflow.operations import Layers
 from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
@@ -46,18 +47,18 @@ HOME = "home"
 ROCBLAS = "rocblas"
 
 
-@dataclass(frozen=True)
-class DnnmarkProgram(Program):
+class DnnmarkProgram(Program[DnnmarkWorkload]):
     """A benchmark of DNNMark."""
 
-    workload: DnnmarkWorkload
     use: ClassVar[Use] = Use.DNNMARK
 
     @override
-    def software(self, release: Release, gfx: str, site: Site, root: Path) -> Software:
+    def software(
+        self, workload: DnnmarkWorkload, release: Release, gfx: str, site: Site, root: Path
+    ) -> Software:
         changed_kernels = site.image.rocblas_kernels == "changed"
         return Software(
-            benchmark=self.workload.benchmark,
+            benchmark=workload.benchmark,
             miopen=release.miopen.source.commit,
             dnnmark=requests.dnnmark_content(release, site, root),
             products=library_versions("rocblas", gfx) if changed_kernels else None,
@@ -65,15 +66,14 @@ class DnnmarkProgram(Program):
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
-        work = point.work
-        assert isinstance(work, NetworkWork)
+        assert isinstance(point.work, OperationWork)
         units, rows = runtime_units(point), _rows(tools, point)
         database = tools.database(point.gfx, units, [*rows, *project_rows(tools.root)]) if rows else None
         return Needs(
             (*needed_tools(tools, point), tools.record("dnnmark")),
             database.objects if database else (),
             database,
-            data_file(work.data_bytes),
+            data_file(point.work.data_bytes),
             library=_library(tools, point),
         )
 
@@ -81,7 +81,7 @@ class DnnmarkProgram(Program):
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
-        root, benchmark = tools.root.resolve(), self.workload.benchmark
+        root, benchmark = tools.root.resolve(), point.software.benchmark or ""
         record = root / tools.record("dnnmark")
         built = read_record(record, DnnmarkRecord)
         check_dnnmark(built, benchmark, record)
@@ -115,9 +115,12 @@ class DnnmarkProgram(Program):
 
 def _rows(tools: Toolset, point: Point) -> tuple[Row, ...]:
     """The kernels that MIOpen will ask for."""
-    assert isinstance(point.work, NetworkWork)
+    assert isinstance(point.work, OperationWork) and isinstance(point.work.operation, Layers)
     return network_rows(
-        point.work.network, point.work.direction, runtime_units(point), tools.release.miopen.formulas
+        point.work.operation.network,
+        point.work.direction,
+        runtime_units(point),
+        tools.release.miopen.formulas,
     )
 
 
@@ -209,3 +212,6 @@ def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
             launch_records(launches, "rocBLAS of the image"), miopen.expand(launches), strict=True
         )
     )
+
+
+PROGRAM = DnnmarkProgram()

@@ -20,10 +20,10 @@ from apuflow.configure.software import Software
 from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.core.gpus import gpu
 from apuflow.core.grid import last_axis, layer, workgroups
 from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
-from apuflow.kernels.geometry import WAVE
 from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
 from apuflow.launcher.dispatch_list import Dispatch, DispatchList
 from apuflow.launcher.whole_grid import needs_whole_grid
@@ -113,7 +113,7 @@ def _shortened(
     whole = workgroups(dispatch.grid, dispatch.workgroup)
     demand = Demand(
         kernel.name,
-        -(-prod(dispatch.workgroup) // WAVE),
+        -(-prod(dispatch.workgroup) // gpu(gfx).isa.wave_size),
         kernel.lds_bytes + dispatch.lds,
         kernel.vector_registers,
         kernel.scalar_registers,
@@ -139,7 +139,7 @@ def expected_share(launch: Launch, point: Point) -> float:
     if (asked := Fewer.asked(point)) is None:
         return 1.0
     whole = workgroups(launch.grid, launch.workgroup)
-    groups = _first_of(whole, demand_of(launch), asked)
+    groups = _first_of(whole, demand_of(launch, gpu(point.gfx).isa), asked)
     return 1.0 if groups is None else prod(groups) / prod(whole)
 
 

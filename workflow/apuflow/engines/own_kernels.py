@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
+from typing import ClassVar
+
+from typing_extensions import override
 
 from apuflow.configure.fit import Demand, capacity, demand_overflows
 from apuflow.configure.kernel_work import KernelsWork
+from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.point import Point
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.configure.software import Software
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
+from apuflow.core.isa import Isa
 from apuflow.core.record import LaunchRecord
-from apuflow.engines.base import Inputs, Needs, Prepared
+from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
-from apuflow.kernels.geometry import WAVE, geometry_problems
+from apuflow.kernels.geometry import geometry_problems
 from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import OwnLaunch, OwnProgram
 from apuflow.kernels.sources import own_object
+from apuflow.launcher.corrections import CORRECTIONS_VERSION
 from apuflow.launcher.program import sources_identity as launcher_identity
+from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
 
-SCALAR_GRANULE = 16
 KIND = "kernels"
 """What tables call the kind of layer of such a kernel."""
 
@@ -36,92 +47,95 @@ def own_program(point: Point) -> OwnProgram:
     return work.program(point.compute_units, point.gfx)
 
 
-def own_needs(tools: Toolset, point: Point) -> Needs:
-    """What has to exist before it can run: no source of MIOpen's, no data file."""
-    program, defects = own_program(point), tools.release.instruction_defects(point.gfx)
-    items = (
-        own_object(str(source), program.compile, program.name, point.gfx, tools.root, defects)
-        for source in program.sources
-    )
-    return Needs(
-        (tools.record(tools.gem5_tool(point.gfx)), tools.record("image")),
-        tuple(items),
-        None,
-        None,
-        paths.launcher(launcher_identity()),
-    )
+class OwnKernels(Program[KernelsWorkload]):
+    """Kernels of the user's own, started by the launcher: no source of MIOpen's, no data file."""
 
+    use: ClassVar[Use] = Use.KERNELS
+    reason: ClassVar[str] = "kernels of your own, started without ROCm"
 
-def own_prepared(tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path) -> Prepared:
-    """The run of a point.
+    @override
+    def software(
+        self, workload: KernelsWorkload, release: Release, gfx: str, site: Site, root: Path
+    ) -> Software:
+        return Software(corrections=CORRECTIONS_VERSION if workload.compiled_here else None)
 
-    Raises:
-        EngineError: launches that do not fit their compiled kernels.
-        ConfigError: a workgroup that the machine can never place.
-    """
-    from apuflow.kernels.guest import DATA, LIST, object_file, output_file, own_guest
-    from apuflow.kernels.metadata import read_kernels
-    from apuflow.kernels.reference import OwnJudge
-    from apuflow.launcher.judge import LARGEST
-
-    refuse_redirected(run_dir)
-    root, program, release = tools.root.resolve(), own_program(point), tools.release
-    code = {source: root / inputs.objects[str(source), program.compile] for source in program.sources}
-    kernels = {source: read_kernels(path) for source, path in code.items()}
-    for launch in dict.fromkeys(program.launches):
-        check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
-    outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
-    guest = own_guest(
-        program,
-        kernels,
-        gfx=point.gfx,
-        statistics=statistics_of(release),
-        outputs=outputs,
-        in_memory=point.in_memory,
-    )
-    objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
-    contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
-    cut = any(each.ran for each in cuts)
-    files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
-    process = launched(
-        contents,
-        options=dict(point.options),
-        launcher=root / (inputs.launcher or ""),
-        list_file=LIST,
-        links=objects,
-        judge=OwnJudge(
-            program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx), cut
-        ),
-        data={DATA: guest.data} if guest.data is not None else {},
-        trace_workgroups=cut,
-    )
-    records = tuple(
-        LaunchRecord(
-            layer=program.name,
-            layer_kind=KIND,
-            kernel=launch.kernel,
-            grid=launch.grid,
-            workgroup=launch.workgroup,
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        program, defects = own_program(point), tools.release.instruction_defects(point.gfx)
+        items = (
+            own_object(str(source), program.compile, program.name, point.gfx, tools.root, defects)
+            for source in program.sources
         )
-        for launch in program.launches
-    )
-    reads = (process.guest.directory / process.guest.program, *code.values())
-    return Prepared(process, noted(records, cuts), reads, provenance(point, gem5, tools.image))
+        launcher = paths.launcher(launcher_identity())
+        return Needs(needed_tools(tools, point), tuple(items), launcher=launcher)
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        from apuflow.kernels.guest import DATA, LIST, object_file, output_file, own_guest
+        from apuflow.kernels.metadata import read_kernels
+        from apuflow.kernels.reference import OwnJudge
+        from apuflow.launcher.judge import LARGEST
+
+        refuse_redirected(run_dir)
+        root, program, release = tools.root.resolve(), own_program(point), tools.release
+        code = {source: root / inputs.objects[str(source), program.compile] for source in program.sources}
+        kernels = {source: read_kernels(path) for source, path in code.items()}
+        for launch in dict.fromkeys(program.launches):
+            check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
+        outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
+        guest = own_guest(
+            program,
+            kernels,
+            gfx=point.gfx,
+            statistics=statistics_of(release),
+            outputs=outputs,
+            in_memory=point.in_memory,
+        )
+        objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
+        contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
+        cut = any(each.ran for each in cuts)
+        files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
+        process = launched(
+            contents,
+            options=dict(point.options),
+            launcher=root / (inputs.launcher or ""),
+            list_file=LIST,
+            links=objects,
+            judge=OwnJudge(
+                program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx), cut
+            ),
+            data={DATA: guest.data} if guest.data is not None else {},
+            trace_workgroups=cut,
+        )
+        records = tuple(
+            LaunchRecord(
+                layer=program.name,
+                layer_kind=KIND,
+                kernel=launch.kernel,
+                grid=launch.grid,
+                workgroup=launch.workgroup,
+            )
+            for launch in program.launches
+        )
+        reads = (process.guest.directory / process.guest.program, *code.values())
+        return Prepared(process, noted(records, cuts), reads, provenance(point, gem5, tools.image))
 
 
-def demand(kernel: Kernel, launch: OwnLaunch) -> Demand:
+def demand(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Demand:
     """What one workgroup of a launch takes of a compute unit."""
-    x, y, z = launch.workgroup
-    scalars = -(-kernel.scalar_registers // SCALAR_GRANULE) * SCALAR_GRANULE
-    waves = -(-x * y * z // WAVE)
+    scalars = -(-kernel.scalar_registers // isa.scalar_granule) * isa.scalar_granule
+    waves = -(-prod(launch.workgroup) // isa.wave_size)
     lds = kernel.lds_bytes + dynamic_lds(kernel, launch).size
     return Demand(launch.kernel, waves, lds, kernel.vector_registers, scalars)
 
 
 def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:
     """Raise ConfigError where the point's machine can never run the launch."""
-    wrong = list(geometry_problems(kernel, launch))
-    overflows = list(demand_overflows(demand(kernel, launch), capacity(point.options)))
+    isa = gpu(point.gfx).isa
+    wrong = list(geometry_problems(kernel, launch, isa))
+    overflows = list(demand_overflows(demand(kernel, launch, isa), capacity(point.options)))
     if not wrong and not overflows:
         return
     raise ConfigError(
@@ -131,3 +145,6 @@ def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:
         key=overflows[0].option if overflows else "launches",
         remedy=f"at least {overflows[0].needed}" if overflows else "change the launch or the kernel",
     )
+
+
+PROGRAM = OwnKernels()

@@ -17,9 +17,10 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.configure.work import Work
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
 from apuflow.core.errors import ApuflowError
+from apuflow.core.gpus import gpu
 from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Engine
 from apuflow.prepare.doctor import Use
@@ -27,13 +28,14 @@ from apuflow.rocblas import library_versions
 
 
 @lru_cache(maxsize=65536)
-def _objection(work: Work, compute_units: int) -> ApuflowError | None:
-    from apuflow.preview.kernels.facts import facts_of
+def _objection(work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
+    from apuflow.preview.kernels.facts import facts_of, is_vega
     from apuflow.preview.kernels.registry import profile
 
     try:
+        vega = is_vega(gpu(gfx).isa)
         for launch in work.launches(compute_units):
-            profile(facts_of(launch))
+            profile(facts_of(launch, vega))
     except ApuflowError as error:
         return error
     return None
@@ -82,7 +84,7 @@ class Preview(Engine):
 
     @override
     def layer_objection(self, work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
-        return _objection(work, compute_units)
+        return _objection(work, compute_units, gfx)
 
     @override
     def use(self, workload: Workload) -> Use:

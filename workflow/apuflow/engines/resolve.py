@@ -26,7 +26,8 @@ from apuflow.configure.site import load_site
 from apuflow.configure.software import Software
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.work import Work, launches_products
-from apuflow.configure.workloads import Workload, Works
+from apuflow.configure.workload import Workload
+from apuflow.configure.workloads import Works
 from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
@@ -136,6 +137,7 @@ class Resolver:
         return Point(
             engine=engine,
             workload=self._workload.name,
+            kind=self._workload.kind,
             work=work,
             software=software,
             release=base.release,

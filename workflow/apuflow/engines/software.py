@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from apuflow.configure.software import Software
 from apuflow.configure.work import Work, corrections_of, launches_products
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Workload
 
 
 def of_work(software: Software, workload: Workload, work: Work) -> Software:

@@ -5,7 +5,7 @@ All launches run in one process, in order, on shared buffers, so caches keep the
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from apuflow.launcher.dispatch_list import (
     Dump,
     Statistics,
 )
-from apuflow.miopen.launch import Arg, Launch, Row, expand, first_uses
+from apuflow.miopen.launch import Arg, Launch, Row, definitions, expand, first_uses
 from apuflow.operations import own
 from apuflow.rocblas.call import SCALE_SOURCE
 
@@ -180,11 +180,8 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
 
 def _window(launch: Launch) -> int:
     """Elements of a pooling window, which bound its mask."""
-    sides = [re.search(rf"-DMLO_POOLING_KERNEL_SZ{axis}=(\d+)", launch.arguments or "") for axis in (0, 1)]
-    product = 1
-    for side in sides:
-        product *= int(side.group(1)) if side else 1
-    return min(product, 256)
+    given = definitions(launch.arguments)
+    return min(math.prod(int(given.get(f"MLO_POOLING_KERNEL_SZ{axis}", 1)) for axis in (0, 1)), 256)
 
 
 def _written(part: Sequence[Launch]) -> tuple[Output, ...]:

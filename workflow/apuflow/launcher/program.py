@@ -10,12 +10,18 @@ from pathlib import Path
 
 from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write
+from apuflow.core.gpus import GPUS
 
 GUEST = Path(__file__).parent / "guest"
 SYSTEM_SOURCE = "sys.c"
 """The only file with system calls and the entry point; tests link another one."""
 
-LANGUAGE_FLAGS = ("-std=c17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-O2")
+DEVICES = "-DGPUS=" + ",".join(
+    f'{{"{gpu.name}",{gpu.elf_machine},{gpu.kfd_id},{gpu.discrete:d},{gpu.wide_doorbell:d},{gpu.doubled_ring:d}}}'
+    for gpu in GPUS.values()
+)
+"""The compiler's flag that tells the guest every GPU, as a ``struct device`` each."""
+LANGUAGE_FLAGS = (DEVICES, "-std=c17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-O2")
 FREESTANDING_FLAGS = (
     *("-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector"),
     *("-fcf-protection=none", "-fno-asynchronous-unwind-tables", "-fno-tree-loop-distribute-patterns"),
@@ -30,9 +36,9 @@ def sources(*, system: bool = True) -> list[Path]:
 
 @cache
 def sources_identity() -> str:
-    """16 hexadecimal digits over the guest's C files and headers."""
+    """16 hexadecimal digits over the guest's C files, headers and GPUs."""
     files = sorted(path for path in GUEST.iterdir() if path.suffix in (".c", ".h"))
-    content = "\0".join(f"{path.name}\0{path.read_text(encoding='utf-8')}" for path in files)
+    content = DEVICES + "\0".join(f"{path.name}\0{path.read_text(encoding='utf-8')}" for path in files)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

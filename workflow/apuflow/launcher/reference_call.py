@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.miopen.launch import Launch
+from apuflow.miopen.launch import Launch, definitions
 
 Array: TypeAlias = NDArray[Any]
 Memory: TypeAlias = MutableMapping[str, Array]
@@ -25,7 +24,7 @@ class Call:
         self.scalars: Mapping[str, float] = {
             arg.name: arg.value for arg in launch.args if not isinstance(arg.value, str)
         }
-        self.defines = dict(re.findall(r"-D(\w+)=(\S+)", launch.arguments or ""))
+        self.defines = definitions(launch.arguments)
 
     def __getitem__(self, name: str) -> int:
         return int(self.scalars[name])

@@ -11,23 +11,21 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from apuflow.core.gpus import BuildTarget
+from apuflow.core.gpus import gpu
 from apuflow.launcher.disassembly import executed
 
 _FORM = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
 """LLVM's suffix of a name for the encoding."""
 
 
-def missing(
-    objects: Iterable[Path], gfx: str, build: BuildTarget, releases: Iterable[str]
-) -> dict[str, tuple[str, ...]]:
+def missing(objects: Iterable[Path], gfx: str, releases: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """By release, names of the code objects' instructions that its gem5 does not implement.
 
     Finds nothing without llvm-objdump next to the machine's clang. ``releases`` are gem5's own, as ``v24.0``;
     those after the table's last one equal it.
     """
     present = {_FORM.sub("", line.split()[0]) for path in objects for line in executed(path, gfx) if line}
-    last = {name: _number(release) for name, release in _table()[build].items()}
+    last = {name: _number(release) for name, release in _table()[gpu(gfx).isa.build_target].items()}
     newest = max(last.values())
     return {
         release: tuple(

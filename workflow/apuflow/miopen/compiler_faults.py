@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import GPUS
-from apuflow.miopen.launch import Row
+from apuflow.core.gpus import gpu
+from apuflow.core.isa import VEGA, Isa
+from apuflow.miopen.launch import Row, definitions
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class CompilerFault:
 
     Attributes:
         program: MIOpen's source file.
-        build: gem5's build target with the affected GPUs.
+        isa: the instruction set with the wrong code.
         compiler: regular expression of the compiler's version.
         define: macro of the kernel.
         least: the smallest value of that macro with wrong code.
@@ -29,7 +30,7 @@ class CompilerFault:
     """
 
     program: str
-    build: str
+    isa: Isa
     compiler: str
     define: str
     least: int
@@ -38,13 +39,11 @@ class CompilerFault:
 
     def holds(self, row: Row, gfx: str, compiler: str) -> bool:
         """Whether this compiler compiles this kernel wrongly."""
-        value = re.search(rf"-D{self.define}=(\d+)", row.arguments)
         return (
             row.program == self.program
-            and GPUS[gfx].build_target == self.build
+            and gpu(gfx).isa == self.isa
             and re.search(self.compiler, compiler) is not None
-            and value is not None
-            and int(value[1]) >= self.least
+            and int(definitions(row.arguments).get(self.define, 0)) >= self.least
         )
 
 
@@ -53,7 +52,7 @@ FAULTS: Final = (
     # v[127:128]. clang 16 and 19 are right.
     CompilerFault(
         "MIOpenBatchNormFwdTrainPerAct.cl",
-        "VEGA_X86",
+        VEGA,
         r"clang version 15\b",
         "MIO_BN_N",
         244,

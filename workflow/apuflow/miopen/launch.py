@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from apuflow.core.grid import workgroups
@@ -13,6 +15,17 @@ from apuflow.dnnmark import Layer
 Extent: TypeAlias = tuple[int, int, int]
 ArgKind: TypeAlias = Literal["buffer", "char", "int", "uint", "float", "long", "double"]
 Role: TypeAlias = Literal["", "in", "out", "inout"]
+
+
+@lru_cache(maxsize=65536)
+def definitions(arguments: str | None) -> Mapping[str, str]:
+    """Values of the ``-D`` among compile arguments, by name; 1 where none is given."""
+    return {name: value or "1" for name, value in re.findall(r"-D(\w+)(?:=(\S+))?", arguments or "")}
+
+
+def defines(values: Mapping[str, int | str], prefix: str = "MLO_") -> str:
+    """The compile arguments that :func:`definitions` reads."""
+    return "".join(f" -D{prefix}{name}={value}" for name, value in values.items())
 
 
 class Arg(NamedTuple):

@@ -1,6 +1,7 @@
 """Operations beyond DNNMark's primitives, for engines gem5-kernels and preview: kinds, shapes, launches."""
 
+from apuflow.operations.layers import Layers
 from apuflow.operations.operation import Cost, Operation
 from apuflow.operations.registry import KINDS, make, parse
 
-__all__ = ["KINDS", "Cost", "Operation", "make", "parse"]
+__all__ = ["KINDS", "Cost", "Layers", "Operation", "make", "parse"]

@@ -32,10 +32,6 @@ class Im2col(Window):
         yield from self.size_problems(self.columns, self.bottom.elements)
 
     @override
-    def macs(self, direction: Pass) -> int:
-        return 0
-
-    @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         buffers = Buffers(self.kind, *(f"{self.kind}.{part}" for part in ("image", "image", "out", "out")))
         filtered = Shape(self.n, 1, *self.out)

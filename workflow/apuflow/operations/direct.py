@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apuflow.miopen.launch import Launch
+from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_pointwise
-from apuflow.operations.direct_pass import DILATED, GEMM, DataPass, Objection, defines, pointwise, strides
+from apuflow.operations.direct_pass import DILATED, GEMM, DataPass, Objection, pointwise, strides
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 

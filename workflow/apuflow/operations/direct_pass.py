@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -22,11 +21,6 @@ DILATED: Final[Objection] = "dilation_h", "MIOpen's direct kernels take no dilat
 def pointwise(layer: Filter) -> bool:
     """Whether the filter is 1x1, in one group."""
     return (layer.kernel_h, layer.kernel_w, layer.groups) == (1, 1, 1)
-
-
-def defines(values: Mapping[str, int | str], prefix: str = "MLO_") -> str:
-    """Compile arguments."""
-    return "".join(f" -D{prefix}{name}={value}" for name, value in values.items())
 
 
 def strides(side: str, images: Shape) -> dict[str, int]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apuflow.miopen.launch import Arg, Launch
+from apuflow.miopen.launch import Arg, Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_weights_rows
@@ -22,7 +22,6 @@ from apuflow.operations.direct_pass import (
     GEMM,
     Objection,
     bottom,
-    defines,
     direct_launch,
     largest_unit,
     pointwise,

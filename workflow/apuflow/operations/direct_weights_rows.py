@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apuflow.miopen.launch import Launch
+from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_type
-from apuflow.operations.direct_pass import defines, largest_unit, strides
+from apuflow.operations.direct_pass import largest_unit, strides
 from apuflow.operations.direct_sums import adding, per_image
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields, replace
 from typing import Any, Final
 
-from apuflow.core.scalar import Scalar
+from typing_extensions import override
 
-INT_MAX: Final = 2**31 - 1
+from apuflow import dnnmark
+from apuflow.core.scalar import Scalar
+from apuflow.dnnmark.key import INT_MAX
+
 _KEY: Final = "key"
 
 
-@dataclass(frozen=True)
-class Key:
-    """One key of an operation's shape.
+class Key(dnnmark.Key):
+    """One key of an operation's shape. Without a default it must be given."""
 
-    Attributes:
-        type: Python type of the value.
-        default: None where the key must be given.
-        meaning: what it sets.
-        minimum: smallest value that makes sense.
-        choices: the only values (empty: any).
-        name: as written.
-    """
-
-    type: type[int] | type[float] | type[bool] | type[str]
-    default: Scalar | None
-    meaning: str
-    minimum: float | None = None
-    choices: tuple[str, ...] = ()
-    name: str = ""
-
+    @override
     def read(self, value: object) -> Scalar:
         """The value as the operation takes it; text stands for what it spells.
 
@@ -49,9 +36,9 @@ class Key:
             if self.choices and value not in self.choices:
                 raise ValueError(f"one of {', '.join(self.choices)}")
             return str(value)
-        return self._number(value)
+        return self._read_number(value)
 
-    def _number(self, value: object) -> Scalar:
+    def _read_number(self, value: object) -> Scalar:
         whole = self.type is int
         wanted = "a whole number" if whole else "a number"
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -98,8 +85,7 @@ def keys_of(kind: type[Any]) -> Iterator[Key]:
     """The keys of an operation's class, in order."""
     for attribute in fields(kind):
         if _KEY in attribute.metadata:
-            key: Key = attribute.metadata[_KEY]
-            yield Key(key.type, key.default, key.meaning, key.minimum, key.choices, attribute.name)
+            yield replace(attribute.metadata[_KEY], name=attribute.name)
 
 
 def _attribute(key: Key) -> Any:

@@ -28,10 +28,6 @@ class _Own(Operation):
         """Compile arguments."""
         return ""
 
-    @override
-    def macs(self, direction: Pass) -> int:
-        return 0
-
     def _launch(
         self, direction: Pass, program: str, kernel: str, grid: Extent, group: int, args: tuple[Arg, ...]
     ) -> Launch:

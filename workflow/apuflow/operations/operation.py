@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import ClassVar, Literal, NamedTuple
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark import Direction
+from apuflow.dnnmark import Direction, Problem
 from apuflow.miopen.launch import Launch
 from apuflow.operations.key import keys_of
 
@@ -66,9 +67,10 @@ class Operation(ABC):
         """Kind and what is not at its default, on a line."""
         return " ".join(self.text.replace("[", "").replace("]", "").split())
 
-    @abstractmethod
     def macs(self, direction: Pass) -> int:
-        """Multiply-adds in one direction."""
+        """Multiply-adds in one direction: those of the matrix products that it launches."""
+        products = [(launch.count, launch.gemm) for launch in self.launches(direction, 4)]
+        return sum(count * each.m * each.n * each.k * each.batch for count, each in products if each)
 
     @abstractmethod
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
@@ -103,6 +105,22 @@ class Operation(ABC):
         """
         return _launches(self, direction, compute_units)
 
+    def device_bytes(self, direction: Direction) -> int:
+        """Simulated memory that it allocates."""
+        return sum(self.buffer_bytes(direction).values())
+
+    def data_bytes(self, direction: Direction) -> int:
+        """Size of the largest chunk that its program fills from a data file; 0: it has no program."""
+        del direction
+        return 0
+
+    def traps(
+        self, direction: Direction, handles: int | None = None, gfx: str | None = None
+    ) -> Iterator[Problem]:
+        """What a valid one breaks or misleads by, in a program with so many handles, on a GPU."""
+        del direction, handles, gfx
+        yield from ()
+
     def cost(self, direction: Pass) -> Cost:
         """What one direction has to do."""
         read: dict[str, int] = {}
@@ -130,9 +148,7 @@ class Operation(ABC):
         return sizes
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=65536)
 def _launches(operation: Operation, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
-    found: list[Launch] = []
-    for one in operation.passes(direction):
-        found += operation.one_pass(one, compute_units)
-    return tuple(found)
+    each = (operation.one_pass(one, compute_units) for one in operation.passes(direction))
+    return tuple(chain.from_iterable(each))

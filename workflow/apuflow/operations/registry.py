@@ -15,6 +15,7 @@ from apuflow.operations.columns import Col2im, Im2col
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.deconvolution import Deconvolution
 from apuflow.operations.key import keys_of
+from apuflow.operations.layers import Layers
 from apuflow.operations.learned import Embedding, Gelu, LayerNorm, Sgd, Upsample
 from apuflow.operations.operation import Operation
 from apuflow.operations.product import Product
@@ -92,12 +93,14 @@ def make(kind: str, shape: Mapping[str, Scalar]) -> Operation:
 
 @lru_cache(maxsize=16384)
 def parse(text: str) -> Operation:
-    """The operation of a canonical text (``Operation.text``).
+    """The operation of a canonical text (``Operation.text``), DNNMark's layers among them.
 
     Raises:
         ConfigError: as make().
     """
     head, *lines = text.split("\n")
+    if head == f"[{Layers.kind}]":
+        return Layers.of_text(text)
     pairs = (line.partition("=") for line in lines if line)
     return make(head.strip("[]"), {name: value for name, _, value in pairs})
 

@@ -25,16 +25,8 @@ INT_ELEMENTS = 2**31
 MOST_GROUPS = 4096
 
 
-class _Moving(Operation):
-    """An operation that multiplies nothing."""
-
-    @override
-    def macs(self, direction: Pass) -> int:
-        return 0
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Packed(_Moving):
+class _Packed(Operation):
     """One on a packed buffer."""
 
     directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
@@ -43,7 +35,7 @@ class _Packed(_Moving):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tensor(_Moving):
+class Tensor(Operation):
     """One on an NCHW shape."""
 
     directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
@@ -105,21 +97,12 @@ class Elementwise(Tensor):
         )
         grid, group = (groups * GROUP, 1, 1), (GROUP, 1, 1)
         return (
-            launch(
-                self,
-                direction,
-                "MIOpenTensorKernels.cl",
-                arguments,
-                "Op4dTensorLite",
-                grid,
-                group,
-                args,
-            ),
+            launch(self, direction, "MIOpenTensorKernels.cl", arguments, "Op4dTensorLite", grid, group, args),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concat(_Moving):
+class Concat(Operation):
     """Tensors joined along their channels: a copy of each; backward each takes its part of the gradient."""
 
     kind: ClassVar[str] = "concat"
@@ -185,19 +168,10 @@ class ScaleShift(Tensor):
             *scalars("uint", batch=self.n, image=area, image_stride=self.c * area),
         )
         arguments = f"{FP32} -DMIOPEN_USE_FPMIX=0 -DMIO_BN_GRP0=1 -DMIO_BN_GRP1={GROUP} -DMIO_BN_GRP2=1"
-        grid = (self.c, GROUP * -(-area // GROUP), 1)
-        return (
-            launch(
-                self,
-                direction,
-                "MIOpenBatchNormFwdInferSpatial.cl",
-                arguments,
-                "MIOpenBatchNormFwdInferSpatialEst",
-                grid,
-                (1, GROUP, 1),
-                args,
-            ),
-        )
+        kernel = "MIOpenBatchNormFwdInferSpatialEst"
+        program = kernel.removesuffix("Est") + ".cl"
+        grid, group = (self.c, GROUP * -(-area // GROUP), 1), (1, GROUP, 1)
+        return (launch(self, direction, program, arguments, kernel, grid, group, args),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,15 +220,5 @@ class Exchange(Tensor):
             buffer("transpose.source", self.elements, "in"),
             buffer("transpose.target", self.elements, "out"),
         )
-        return (
-            launch(
-                self,
-                direction,
-                "MIOpenUtilKernels4.cl",
-                plan.arguments,
-                plan.kernel,
-                plan.grid,
-                (GROUP, 1, 1),
-                args,
-            ),
-        )
+        program, arguments = "MIOpenUtilKernels4.cl", plan.arguments
+        return (launch(self, direction, program, arguments, plan.kernel, plan.grid, (GROUP, 1, 1), args),)

@@ -105,7 +105,7 @@ def register(
         storage: where run records are; None: in the project.
 
     Returns:
-        The registration; None where nothing can be written (Snakemake says so itself).
+        The registration; None if nothing can be written (Snakemake reports it).
     """
     state = root / paths.snakemake("apuflow")
     try:

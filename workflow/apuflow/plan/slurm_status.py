@@ -20,7 +20,7 @@ def check_states_are_known(settings: Any) -> None:
 
     ``sacct`` needs accounting (slurmdbd); the executor (snakemake-executor-plugin-slurm 2.8) takes it where
     it is installed. ``squeue`` knows a job that has ended for ``MinJobAge`` seconds; where these are too few,
-    the executor uses ``sacct`` after all. Where the controller does not answer, ``sbatch`` says so.
+    the executor uses ``sacct`` after all. If the controller does not answer, ``sbatch`` reports it.
 
     Raises:
         EngineError: with the option, or the setting of Slurm, that is needed.

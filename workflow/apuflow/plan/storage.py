@@ -84,11 +84,10 @@ class Storage:
 
     def _bring(self, bundle: str, run_dir: str) -> None:
         if self.fetch(bundle):
-            if (
-                (self._root / bundle).stat().st_size
-            ):  # Snakemake makes an empty one of a log that is not there
-                unpack(self._root / bundle, self._root / run_dir)
-            (self._root / bundle).unlink()
+            file = self._root / bundle
+            if file.stat().st_size:  # Snakemake makes an empty file of a log that is not there
+                unpack(file, self._root / run_dir)
+            file.unlink()
 
     def _here(self, path: str) -> Any:
         stored = self._object(path)

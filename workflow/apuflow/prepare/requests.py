@@ -13,7 +13,7 @@ from typing import Any
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.workloads import Workload
+from apuflow.configure.workload import Workload
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256

@@ -4,7 +4,7 @@
 and of what bounds it (``apuflow.score.measured`` writes it). Inside these ranges the interval of the cycles
 is the 5th to 95th percentile of the kernel's errors, or of its bound's, whichever goes farther. Outside,
 nothing was measured: the interval then goes to the 1st and 99th percentile of all errors, once more for each
-factor of ten beyond the range. That is a guess, and the row says so.
+factor of ten beyond the range. That is a guess, which the row's flags name.
 """
 
 from __future__ import annotations

@@ -104,13 +104,13 @@ def demands(launches: Launches, flow: Traffic, lat: Latencies, phases: Array) ->
 
 def _waits(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     """ns that a wavefront waits for loads, stores and additions."""
-    profile, counts, flat = launches.profiles, launches.counts, launches.machines.flat
+    profile, counts, vega = launches.profiles, launches.counts, launches.machines.vega
     waves = profile.workgroups * profile.group_waves
     load = _load(launches, flow, lat)
     # Not on gfx9: what waits for LDS or scalar loads no longer waits for stores, but loads still do.
     both = np.maximum(profile.joined_rounds, np.minimum(profile.store_rounds, profile.rounds))
-    joined = np.where(flat, profile.joined_rounds, both)
-    for_stores = np.where(flat, profile.store_rounds, 0.0)
+    joined = np.where(vega, both, profile.joined_rounds)
+    for_stores = np.where(vega, 0.0, profile.store_rounds)
     waits = profile.rounds * load + joined * np.maximum(0.0, lat.store - load)
     waits = waits + counts.instructions / waves * lat.step
     # s_endpgm waits for the acknowledgement of the wavefront's last stores, mostly to a page of their own.
@@ -229,7 +229,7 @@ def in_turn_ns(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     profile, sharing = launches.profiles, launches.sharing
     once = profile.rounds <= 1.0
     waits = once & (launches.machines.tokens < 2 * profile.group_waves) & (sharing < 1.5)
-    alike = once & (sharing <= 4.0) & ~launches.machines.flat
+    alike = once & (sharing <= 4.0) & launches.machines.vega
     behind = np.where(alike, np.maximum(0.0, sharing / launches.used - 1.0) * lat.second_tlb, 0.0)
     return flow.walks.in_turn * (lat.walk + np.where(waits, lat.token, 0.0) + behind)
 

@@ -221,8 +221,9 @@ RATES = (
 
 
 FEWEST, SAMPLED, MANY = 1000, 200, 20_000
-"""Points for which a process of its own may be worth while; those of them that are looked at whether it is;
-how many always deserve one. A different layer takes 60 us, any point 10, a process 40 ms to begin."""
+"""Points that may deserve another process; points sampled to decide it; points that always deserve one.
+
+A different layer takes 60 us, any point 10, a process 40 ms to start."""
 
 
 def run(

@@ -12,7 +12,7 @@ from operator import add
 from typing import NamedTuple
 
 LDS_LANES = 32
-"""Lanes whose LDS accesses are looked at together (``LdsState::countBankConflicts``)."""
+"""Lanes whose LDS accesses are checked together (``LdsState::countBankConflicts``)."""
 INSTRUCTION_BYTES = 6.0
 """Mean over straight code, whose instructions have 4 or 8 bytes."""
 CODES = {

@@ -36,7 +36,7 @@ KEPT_BY: Final = (
     "tcc_bytes",
     "cpu_l2_bytes",
     "l3_bytes",
-    "flat",
+    "vega",
 )
 """Fields of a machine (``GpuModel``) that decide what it keeps."""
 
@@ -54,7 +54,7 @@ def each_kept(machines: Machines) -> Numbered[Kept]:
     return Numbered([_kept(*row) for row in rows], like)
 
 
-def _kept(l3_tlb: int, l1_tlb: int, sqc: int, tcc: int, cpu_l2: int, l3: int, flat: bool) -> Kept:
+def _kept(l3_tlb: int, l1_tlb: int, sqc: int, tcc: int, cpu_l2: int, l3: int, vega: bool) -> Kept:
     """By the values of ``KEPT_BY``."""
-    code = float(sqc) if flat else 0.0
-    return Kept(float(l3_tlb), float(l1_tlb), code, float(tcc), float(cpu_l2), float(l3), not flat)
+    code = 0.0 if vega else float(sqc)
+    return Kept(float(l3_tlb), float(l1_tlb), code, float(tcc), float(cpu_l2), float(l3), vega)

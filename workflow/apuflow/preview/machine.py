@@ -21,6 +21,7 @@ from apuflow.core.options import Options, column
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, size_bytes
 from apuflow.preview.columns import Numbered, Rows, by_identity, by_value, together
+from apuflow.preview.kernels.facts import is_vega
 
 FIXED: dict[str, tuple[Scalar, ...]] = {
     "wf-size": (64,),
@@ -72,8 +73,9 @@ class GpuModel(NamedTuple):
     """What the model knows of the GPU. Times named ``*_ns``; latencies in GPU cycles where named so.
 
     Attributes:
-        flat: global memory is accessed by FLAT instructions, which ``s_waitcnt`` counts as LDS accesses, too;
-            Vega's compilers take ``global_load`` and ``global_store``.
+        vega: it runs kernels that are compiled for gfx9, which access global memory by ``global_load`` and
+            ``global_store``; those for gfx8 take FLAT instructions, which ``s_waitcnt`` counts as LDS
+            accesses, too.
     """
 
     compute_units: int
@@ -111,11 +113,11 @@ class GpuModel(NamedTuple):
     l3_tlb_cycles: int
     walk_cycles: int
     dram: Dram
-    flat: bool = True
+    vega: bool = False
     release: str = PREVIEW_RELEASE
 
 
-NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "flat", "release"))
+NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "vega", "release"))
 """Fields of the machine that are numbers."""
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
@@ -185,26 +187,9 @@ def dram(name: Scalar | None, key: str = "mem-type") -> Dram:
     return _TYPES[str(name)]
 
 
-GFX: Final[Mapping[str, bool]] = {"gfx801": True, "gfx803": True, "gfx900": False, "gfx902": False}
-"""GPUs whose machine code the kernels' models count; True: global memory is accessed by FLAT instructions."""
-
-
-def _flat(value: Scalar | None, key: str) -> bool:
-    """``GpuModel.flat`` of a GPU.
-
-    Raises:
-        ConfigError: gem5 has no GPU of this name.
-        NotModelled: the kernels' models do not count its instructions.
-    """
-    name = gpu(str(value), key).name
-    if name not in GFX:
-        raise NotModelled(
-            "the preview does not know the instructions of this GPU",
-            key=key,
-            value=name,
-            remedy=f"use {', '.join(GFX)}, or the gem5 or gem5-kernels engine",
-        )
-    return GFX[name]
+def _vega(value: Scalar | None, key: str) -> bool:
+    """``GpuModel.vega`` of a GPU; see ``is_vega``, and ``gpu`` for a name that is none."""
+    return is_vega(gpu(str(value), key).isa, key, str(value))
 
 
 _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
@@ -242,7 +227,7 @@ _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
     "L2AccessLatency": ("l2_tlb_cycles", _number),
     "L3AccessLatency": ("l3_tlb_cycles", _number),
     "L3MissLatency": ("walk_cycles", _number),
-    "gfx-version": ("flat", _flat),
+    "gfx-version": ("vega", _vega),
 }
 """Options that the model reads: the field that each is (``scalor`` goes into others), and how it is read."""
 NO_INFLUENCE: Final = ("TCP_latency", "mandatory_queue_latency", "cpu-to-dir-latency", "cu-per-scalar-cache")

@@ -307,7 +307,7 @@ def _walked_first(net: _Network, phases: Array, in_turn: Array) -> tuple[Rows, A
 
 
 def _beside(first: Array, second: Array, power: Array | float) -> Array:
-    """Time of two things that go on beside each other, but for what each waits for the other by chance."""
+    """p-norm of two times that overlap partly (1: serial, infinite: in parallel)."""
     both: Array = (first**power + second**power) ** (1.0 / power)
     return both
 
@@ -316,7 +316,7 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     """ns of launches without their start, of which page walks in turn take ``in_turn``.
 
     Windows of an image hold their pages one after the other while others compute, and so do workgroups that
-    load in many steps, and batches of those that have pages of their own. Both go on beside each other but
+    load in many steps, and batches of those that have pages of their own. Both overlap but
     for what each waits for the other by chance.
     """
     others = np.maximum(ns, 0.0)
@@ -330,12 +330,12 @@ def _with_walks(net: _Network, ns: Array, in_turn: Array) -> Array:
     return np.where(net.windows | rows | steps, both, np.maximum(others, in_turn))
 
 
-def _two_buffers(net: _Network, flat: Flags, walked: Array) -> tuple[Rows, Array]:
-    """Launches whose workgroups read rows of two buffers beside each other, twice, and their ns.
+def _two_buffers(net: _Network, vega: Flags, walked: Array) -> tuple[Rows, Array]:
+    """Launches whose workgroups read rows of two buffers alternately, twice, and their ns.
 
     They compute and walk pages (``walked``) nearly one after the other, but not on gfx8.
     """
-    two = (net.rereading > 0.0) & (net.rereading < 1.0) & ~flat & (net.per_unit > net.wide)
+    two = (net.rereading > 0.0) & (net.rereading < 1.0) & vega & (net.per_unit > net.wide)
     rows = np.flatnonzero(two)
     return rows, _beside(net.computed(rows) * net.batches[rows], walked[rows], TWO_BUFFERS)
 
@@ -395,7 +395,7 @@ def times_of(launches: Launches) -> Times:
     ns = start + np.maximum(_with_walks(net, ns - start, in_turn), line_turns)
     for rows, longer in (
         _walked_first(net, phases, in_turn),
-        _two_buffers(net, launches.machines.flat, flow.walks.serial_walks * lat.walk),
+        _two_buffers(net, launches.machines.vega, flow.walks.serial_walks * lat.walk),
     ):
         ns[rows] = np.maximum(ns[rows], start[rows] + longer)
     rows, batch = _first_batch(net, launches.profiles, stored)

@@ -207,7 +207,7 @@ def _loaded(loads: Accesses) -> _Loaded:
     again = again + np.minimum(stream.lines, reach - again) * loads.left.cached
     first_missed = np.minimum(stream.lines, reach - again)
     in_step = np.minimum(again, first_missed * asked_at_once(loads))
-    passed_on = np.where(machines.flat, 0.0, np.where(stream.tiled, in_step, alone))
+    passed_on = np.where(machines.vega, np.where(stream.tiled, in_step, alone), 0.0)
     return _Loaded(
         loads=loads.sum(stream.accesses),
         tcp_hits=loads.sum(reused),

@@ -73,7 +73,7 @@ class Walks(NamedTuple):
             after the other (``TLBCoalescer::processProbeTLBEvent``).
         walk_tokens: coalescer tokens held during walks, in walks.
         l1_tlb_misses: of coalesced lookups.
-        waiting: instructions that wait for the L2 TLB: their pages are looked up beside each other.
+        waiting: instructions that wait for the L2 TLB: their pages are looked up in parallel.
         in_turn: page walks that follow one another whatever else the launch does: the least that it takes.
     """
 
@@ -159,7 +159,7 @@ def _in_turn(accesses: Accesses, share: _Sharing, convoy: Array) -> Array:
     ahead = np.where(_of_units(accesses, share), np.minimum(ahead, np.maximum(1.0, of_units)), ahead)
     few, shared = stream.sharing <= 2.0, ahead**ALL_SHARE
     states = np.where(few, TWO_UNITS[0], TWO_UNITS[1])
-    two = np.where(accesses.machines.flat, states, np.where(few, 1.0, shared))
+    two = np.where(accesses.machines.vega, np.where(few, 1.0, shared), states)
     shared = np.where(used == 2, two, shared)
     ahead = np.where(share.once & (sharers == used) & (stream.sharing <= 4.0), shared, ahead)
     sets = used / sharers
@@ -185,7 +185,7 @@ def _of_units(accesses: Accesses, share: _Sharing) -> Array:
     stream = accesses.streams
     neighbours = np.where(stream.adjacent > 0.0, stream.adjacent, stream.sharing) >= 1.5
     later = share.ahead & ~share.once & (share.sharers >= 1.5) & (share.first_run < 1.0)
-    return later & neighbours & ~accesses.machines.flat
+    return later & neighbours & accesses.machines.vega
 
 
 def _tokens_held(accesses: Accesses, share: _Sharing) -> Array:
@@ -292,8 +292,7 @@ def in_step(accesses: Accesses) -> Array:
 def rereading(launches: Launches) -> Array:
     """``cyclic`` of launches whose workgroups read rows of their own again from begin to end, 0 of others.
 
-    It is 1 where they read one buffer, as softmax forward does, and a half where they read two beside each
-    other, as softmax backward does.
+    It is 1 for one buffer (softmax forward), and a half for two alternating ones (softmax backward).
     """
     accesses, profile = launches.accesses, launches.profiles
     rows = (launches.counts.lds > 0.0) & ~profile.scheduled & ~profile.alternating
@@ -354,7 +353,7 @@ def shared_walks(accesses: Accesses, share: _Sharing, pages: Array, starting: Ar
     several = np.minimum(share.asked, parallel_walks(begun, AHEAD * few))
     convoy = np.where(share.ahead, several, parallel_walks(pages, CONVOY * few))
     one = parallel_walks(pages)
-    beside = machine.flat & share.once & ~share.single & (share.sharers <= machine.compute_units_per_sqc)
+    beside = ~machine.vega & share.once & ~share.single & (share.sharers <= machine.compute_units_per_sqc)
     more = np.maximum(0.0, np.minimum(PROBES, pages) - one) * starting**2
     return np.where(profile.walk_rounds > 1.0, convoy, one + np.where(beside, more, 0.0))
 
@@ -390,11 +389,11 @@ def few_sharers(accesses: Accesses, sharers: Array, starting: Array) -> Array:
     workgroups load, then all store, batch after batch, and walks run one at a time (traced): on 5 and 9 units
     sigmoid takes 1.01 to 1.11 us a page, ReLU, with half the instructions, 0.59 to 0.72 (gem5 v23.0.1.0).
     """
-    profile, flat = accesses.profiles, accesses.machines.flat
+    profile, gcn3 = accesses.profiles, ~accesses.machines.vega
     batches = accesses.busiest / accesses.resident
-    long = flat & (accesses.counts.valu > DECODED * profile.wavefronts)
+    long = gcn3 & (accesses.counts.valu > DECODED * profile.wavefronts)
     more = 1.0 / (sharers - 2.0) / np.where(long, 1.0 + (batches / MIXED_BATCHES) ** 2, 1.0)
-    return 1.0 + more * np.where(flat & (profile.rounds <= 1.0), 1.0 + starting**2, 1.0)
+    return 1.0 + more * np.where(gcn3 & (profile.rounds <= 1.0), 1.0 + starting**2, 1.0)
 
 
 def held_alone(accesses: Accesses) -> Array:

@@ -15,6 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from apuflow.core import gpus
+from apuflow.core.isa import GCN3
+
 Products: TypeAlias = Literal["stand-in", "rocblas"]
 """What runs for a call of rocBLAS: this project's stand-in, or rocBLAS' own kernels."""
 
@@ -25,8 +28,12 @@ TENSILE_URL: Final = "https://github.com/ROCm/Tensile.git"
 TENSILE_COMMIT: Final = "ab44bf46b609b5a40053f310bef2ab7511f726ae"
 """From ``tensile_tag.txt`` of that rocBLAS."""
 
-GPUS: Final = ("gfx803", "gfx801")
-"""GPUs that execute the kernels: their own, and gem5's APU with the same instructions."""
+BUILT_FOR: Final = "gfx803"
+GPUS: Final = (
+    BUILT_FOR,
+    *(gpu.name for gpu in gpus.GPUS.values() if gpu.isa == GCN3 and gpu.name != BUILT_FOR),
+)
+"""GPUs that execute the kernels: their own, and others with the same instructions."""
 
 LOGIC: Final[Mapping[str, str]] = {
     "NN": "Cijk_Ailk_Bljk_SB",

@@ -18,8 +18,7 @@ _SHOWN = 64 << 10
 def pack(files: Iterable[Path]) -> None:
     """Compress each text that is longer than LONGEST.
 
-    ``NAME.zst`` has all of it; ``NAME`` keeps its beginning and its end, with a line about the cut between
-    them.
+    ``NAME.zst`` has all of it; ``NAME`` keeps its beginning and end, with a line about it between them.
     """
     for file in files:
         try:

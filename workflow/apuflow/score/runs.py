@@ -25,9 +25,8 @@ from typing import Any
 
 import pandas as pd
 
-from apuflow import preview
+from apuflow import operations, preview
 from apuflow.configure import option_rules
-from apuflow.configure.work import launches_of
 from apuflow.core import paths
 from apuflow.core.engines import ENGINES, SIMULATING
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError, NotModelled
@@ -35,6 +34,7 @@ from apuflow.core.record import read_run
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import LAYER_KEYS, Direction
 from apuflow.miopen import Launch, expand
+from apuflow.operations import Layers
 from apuflow.preview.kept import Kept, kept
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
 from apuflow.preview.process import steps
@@ -111,7 +111,7 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
 
 @lru_cache(maxsize=16384)
 def _of_layer(config: str, direction: Direction, compute_units: int, library: str) -> tuple[Launch, ...]:
-    found = launches_of(config, direction, compute_units)
+    found = operations.parse(config).launches(direction, compute_units)
     return library_launches(found, library) if library else found
 
 
@@ -137,9 +137,7 @@ def _config(row: Mapping[str, Any], kernel: str) -> str:
         )
     shape = {key: str(_int(row, key)) for key in "nchw"}
     given = {key: text(row, key) for key in LAYER_KEYS[section] if key not in SHAPE_KEYS and text(row, key)}
-    lines = ["[DNNMark]", "run_mode=standalone", "", f"[{section}]", "name=layer"]
-    lines += [f"{key}={value}" for key, value in {**shape, **keys, **given}.items()]
-    return "\n".join([*lines, "previous_layer=null", ""])
+    return Layers.single(section, {**shape, **keys, **given, "previous_layer": "null"}, "layer").text
 
 
 def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:

@@ -16,7 +16,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.layers import KINDS as LAYERS
 from apuflow.dnnmark.shape import NoOutput, started_windows
-from apuflow.operations import direct_weights
+from apuflow.operations import Layers, direct_weights
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.deconvolution import Deconvolution
 from apuflow.suites.step import OPERATION, Step
@@ -48,19 +48,14 @@ class Spec:
         """Whether it is one of DNNMark's layers."""
         return self.kind in LAYERS
 
-    def network(self) -> str:
-        """The ``.dnnmark`` text of one of DNNMark's layers."""
-        lines = ["[DNNMark]", "run_mode=standalone", f"[{self.kind}]", f"name={self.kind.lower()}"]
-        lines += [f"{name}={_text(value)}" for name, value in self.keys]
-        return "\n".join([*lines, ""])
-
     def operation(self) -> operations.Operation:
-        """The operation, if it is not one of DNNMark's layers.
+        """The operation, of DNNMark's layers or beyond them.
 
         Raises:
             ConfigError: no such kind, or unknown keys.
         """
-        return operations.make(self.kind, dict(self.keys))
+        keys = dict(self.keys)
+        return Layers.single(self.kind, keys) if self.is_layer else operations.make(self.kind, keys)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ import yaml
 
 from apuflow.configure import load_workload
 from apuflow.configure.base import together
+from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.loading import check_new_name
-from apuflow.configure.workloads import KernelsWorkload
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
+from apuflow.core.gpus import gpu
 from apuflow.kernels.check import problems
 from apuflow.kernels.guest import own_guest
 from apuflow.kernels.imported import document, outputs, packed
@@ -126,7 +127,10 @@ def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
             raise together(errors)
         program = work.program(COMPUTE_UNITS, given.device)
         kernels = {source: read_kernels(root / source) for source in program.sources}
-        for wrong in (*problems(program, kernels), *_differences(given, program, kernels)):
+        for wrong in (
+            *problems(program, kernels, gpu(given.device).isa),
+            *_differences(given, program, kernels),
+        ):
             raise ConfigError(wrong)
 
 

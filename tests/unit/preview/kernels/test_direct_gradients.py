@@ -56,7 +56,7 @@ def compared() -> pd.DataFrame:
     """Each run that the preview models: gem5's counters, and the preview's behind ``preview_``."""
     defaults = option_rules.defaults("v23.0")
     rows = recorded()[[not refused(row) for _, row in recorded().iterrows()]].reset_index(drop=True)
-    made = [alone(profile(facts_of(launch_of(row)))) for _, row in rows.iterrows()]
+    made = [alone(profile(facts_of(launch_of(row), vega=False))) for _, row in rows.iterrows()]
     machines = [
         machine({"num-compute-units": int(units), "cu-per-sa": int(units)}, defaults)
         for units in rows["units"]
@@ -107,7 +107,7 @@ def test_sums_in_private_memory_are_refused() -> None:
     assert rows
     for row in rows:
         with pytest.raises(NotModelled, match="private memory"):
-            profile(facts_of(launch_of(row)))
+            profile(facts_of(launch_of(row), vega=False))
 
 
 def test_suites_know_what_the_preview_refuses() -> None:

@@ -20,7 +20,7 @@ from apuflow.preview.profile import Profile
 
 def modelled(text: str, direction: Direction, kernel: str) -> tuple[Launch, Profile]:
     found = [one for one in launches(parse(text), direction, 4) if one.kernel == kernel]
-    return found[0], profile(facts_of(found[0]))
+    return found[0], profile(facts_of(found[0], vega=False))
 
 
 EXACT = [

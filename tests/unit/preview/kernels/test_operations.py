@@ -63,7 +63,7 @@ def test_instructions_are_those_of_the_disassembly(
     kind: str, shape: dict[str, Any], direction: Pass, counted: list[float]
 ) -> None:
     found = operations.make(kind, shape).launches(direction, 4)
-    assert [profile(facts_of(launch)).counts.instructions for launch in found] == counted
+    assert [profile(facts_of(launch, vega=False)).counts.instructions for launch in found] == counted
 
 
 def test_rows_of_a_gru_step() -> None:
@@ -71,7 +71,7 @@ def test_rows_of_a_gru_step() -> None:
     made = operations.make("recurrent", {"cell": "gru", "hidden": 8, "batch": 2, "steps": 1})
     found: dict[str, list[float]] = {}
     for launch in made.launches("fwd", 4):
-        counts = profile(facts_of(launch)).counts
+        counts = profile(facts_of(launch, vega=False)).counts
         found.setdefault(launch.kernel, []).append(counts.instructions)
     head, before, entry, body = 13, 23, 22, 74
     plain = 256 * head + 64 * before + 2 * (entry + body)
@@ -88,7 +88,7 @@ def test_every_kind_is_previewed(kind: str, units: int) -> None:
         made = operations.make(kind, shape)
         for direction in made.directions:
             for launch in made.launches(direction, units):
-                found = profile(facts_of(launch))
+                found = profile(facts_of(launch, vega=False))
                 assert found.counts.instructions > 0
                 assert found.counts.lanes <= 64 * found.counts.valu
                 assert all(stream.accesses > 0 and stream.pages >= 0 for stream in found.streams)
@@ -115,7 +115,7 @@ def test_direct_convolutions_execute_what_gem5_counted(
     square = {"kernel": kernel, "pad": pad, "stride": stride}
     shape |= {f"{key}_{side}": value for key, value in square.items() for side in "hw"}
     (one,) = operations.make("convolution", shape).launches("fwd", 4)
-    found = profile(facts_of(one)).counts
+    found = profile(facts_of(one, vega=False)).counts
     assert found.instructions == pytest.approx(instructions, rel=0.025)
     assert (found.lds, found.loads, found.stores) == (of_lds, loads, stores)
 
@@ -134,6 +134,8 @@ def test_stacks_of_a_direct_convolution_find_no_image_larger_than_the_tcc() -> N
     }
     (one,) = operations.make("convolution", shape).launches("fwd", 4)
     defaults = option_rules.defaults(preview.RELEASE)
-    found = traffic_of(alone(profile(facts_of(one))), machine(defaults, defaults, barrier_slots=4))
+    found = traffic_of(
+        alone(profile(facts_of(one, vega=False))), machine(defaults, defaults, barrier_slots=4)
+    )
     image = 64 * 128 * 128 * 4 / 64
     assert found.tcc_reads - found.tcc_hits > 7 * image

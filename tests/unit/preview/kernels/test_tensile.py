@@ -65,31 +65,34 @@ def test_the_multiplications_are_there_and_not_much_more(form: str, shape: tuple
     assert solution is not None
     tiles_m, tiles_n = -(-m // solution.macro_tile_m), -(-n // solution.macro_tile_n)
     padded = tiles_m * solution.macro_tile_m * tiles_n * solution.macro_tile_n * k / 64
-    counts = profile(facts_of(found)).counts
+    counts = profile(facts_of(found, vega=False)).counts
     assert padded <= counts.valu * 1.01
     if min(shape) > 1000:
         assert counts.instructions < 2 * padded
-    assert profile(facts_of(found)).flops == 2.0 * m * n * k
+    assert profile(facts_of(found, vega=False)).flops == 2.0 * m * n * k
 
 
 def test_a_split_sum_is_scaled_first_and_adds_with_its_own_traffic() -> None:
     scale, add = launches(128, 96, 256)
     assert scale.kernel == SCALE
-    kinds = [stream.kind for stream in profile(facts_of(add)).streams]
+    kinds = [stream.kind for stream in profile(facts_of(add, vega=False)).streams]
     assert kinds == ["load", "load", "store", "load"]
-    assert profile(facts_of(scale)).counts.stores == 128 * 96 / 64
+    assert profile(facts_of(scale, vega=False)).counts.stores == 128 * 96 / 64
 
 
 def test_reading_c_costs_loads() -> None:
     without, with_c = (launches(4096, 7000, 4096, beta=beta)[-1] for beta in (0.0, 1.0))
     assert without.kernel == with_c.kernel
-    assert profile(facts_of(with_c)).counts.loads > profile(facts_of(without)).counts.loads
+    assert (
+        profile(facts_of(with_c, vega=False)).counts.loads
+        > profile(facts_of(without, vega=False)).counts.loads
+    )
 
 
 def test_occupancy_is_that_of_the_kernels_registers_and_lds() -> None:
     for shape in ((4096, 7000, 4096), (128, 96, 256)):
         found = launches(*shape)[-1]
-        solution, made = solution_of(found.kernel), profile(facts_of(found))
+        solution, made = solution_of(found.kernel), profile(facts_of(found, vega=False))
         assert solution is not None
         assert (made.vgprs, made.lds_bytes) == (solution.vgprs, solution.lds_bytes)
 
@@ -133,14 +136,14 @@ def test_instructions_of_split_sums_are_those_of_gem5(
     form: str, shape: tuple[int, int, int], instructions: int, vector_memory: int
 ) -> None:
     """Runs in which no addition was tried twice. Instructions without a lane in C are no memory accesses."""
-    counts = profile(facts_of(launches(*shape, form)[-1])).counts
+    counts = profile(facts_of(launches(*shape, form)[-1], vega=False)).counts
     assert counts.vector_memory == pytest.approx(vector_memory, rel=1e-3)
     assert counts.instructions == pytest.approx(instructions, rel=0.02)
 
 
 def test_swaps_at_the_edge_of_c_are_waited_for_one_by_one() -> None:
     """MT64x32x16, GSU2, disassembled: inside, two batches of four swaps, each with one ``s_waitcnt``."""
-    inside, edge = (profile(facts_of(launches(m, 1808, 60)[-1])) for m in (64, 18))
+    inside, edge = (profile(facts_of(launches(m, 1808, 60)[-1], vega=False)) for m in (64, 18))
     assert edge.swaps > 6.0
     assert inside.swaps < 3.0
 
@@ -148,7 +151,7 @@ def test_swaps_at_the_edge_of_c_are_waited_for_one_by_one() -> None:
 def test_walks_run_one_after_the_other_where_workgroups_share_their_pages() -> None:
     """11 x 185 x 833 on 36 units, gem5: 162 pages of 973 cycles, 153,450 cycles in all."""
     found = launches(11, 185, 833, "NT")[-1]
-    walked = traffic_of(alone(profile(facts_of(found))), gpu(36))
+    walked = traffic_of(alone(profile(facts_of(found, vega=False))), gpu(36))
     assert walked.cold_pages == pytest.approx(162, abs=3)
     assert walked.serial_walks * 973 == pytest.approx(153_450, rel=0.1)
 
@@ -161,7 +164,7 @@ def test_rows_on_pages_of_their_own_do_not_fit_the_l1_tlb() -> None:
     gemm = Gemm(723, 2, 903, True, True, 1, 903, 2, 723)
     x, y, z = (Arg("buffer", name, 1 << 20, "in", name) for name in "abc")
     found = product("l", "FullyConnected", "fwd", (x, y, z), gemm)
-    step = alone(profile(facts_of(found)))
+    step = alone(profile(facts_of(found, vega=False)))
     assert traffic_of(step, gpu(3)).l1_tlb_misses == pytest.approx(35_527, rel=0.2)
     assert traffic_of(step, gpu(64)).l1_tlb_misses < 35_527 / 10
 

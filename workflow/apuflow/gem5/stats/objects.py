@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from apuflow.gem5.stats import contradictions
 from apuflow.gem5.stats.contradictions import Element, find_contradictions
-from apuflow.gem5.stats.rows import Damage, Rows
+from apuflow.gem5.stats.rows import Damage, Rows, is_zero
 
 ACTIVE = ".shaderActiveTicks"
 """End of the statistic that only the GPU has; before it is the shader's name."""
@@ -146,7 +146,7 @@ def _check_alike(name: str, objects: Objects) -> None:
         for row in every.difference(rows):
             samples = f"{row.partition('::')[0]}::samples"
             expected = samples if samples in every else row
-            if expected not in rows and any(other.get(expected) == 0 for other in objects.values()):
+            if expected not in rows and any(is_zero(other.get(expected, 1)) for other in objects.values()):
                 raise Damage(f"{name}{index} lacks {expected}, which others of its kind print as 0")
 
 

@@ -9,6 +9,7 @@ it. A row whose columns are elsewhere (gem5's ``spaces=False``) is read, and is 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -199,7 +200,8 @@ def parse_block(text: Text, names: str | None = None, *, strict: bool = False) -
     Args:
         text: the lines.
         names: expression that the names of the rows to read must match (see ``selection``).
-        strict: also find fault with lines that are wrong only behind their (first) number.
+        strict: also find fault with lines that are wrong only behind their (first) number, and tell a 0 from
+            a fraction that rounds to it (see ``is_zero``).
     """
     if text[-1:] not in (b"", b"\n"):
         text = bytes(text) + b"\n"
@@ -241,7 +243,7 @@ def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: boo
     regular = (lengths > 0) & (part[value_ends - 1] != 32) & ((behind == 32) | (behind == 10))
     if strict:
         regular &= _ended(part, value_ends, ends)
-    values, regular = _values(part, name_ends, value_ends, regular)
+    values, regular = _values(part, name_ends, value_ends, regular, strict)
     oneline, kept = np.zeros(len(starts), dtype=np.bool_), np.ones(len(starts), dtype=np.bool_)
     faults: list[tuple[int, str]] = []
     for row in np.flatnonzero(~regular).tolist():
@@ -288,14 +290,25 @@ def _ended(part: Bytes, value_ends: Offsets, ends: Offsets) -> Flags:
     return right
 
 
-def _values(part: Bytes, name_ends: Offsets, value_ends: Offsets, regular: Flags) -> tuple[Floats, Flags]:
+def _values(
+    part: Bytes, name_ends: Offsets, value_ends: Offsets, regular: Flags, strict: bool
+) -> tuple[Floats, Flags]:
     """The numbers of the regular rows; a row whose value is no number is not regular."""
     words = pc.ascii_trim(_firsts(part, name_ends, np.where(regular, value_ends, name_ends)), " ")
-    rest = np.flatnonzero(regular & ~np.asarray(pc.ascii_is_decimal(words)))
+    decimal = np.asarray(pc.ascii_is_decimal(words))
+    rest = np.flatnonzero(regular & ~decimal)
     regular[rest] = _matches(words.take(pa.array(rest)), _NUMBER)
     if not regular.all():
         words = pc.if_else(pa.array(regular), words, pa.scalar("nan", words.type))
-    return pc.cast(words, pa.float64()).to_numpy(zero_copy_only=False).copy(), regular
+    values = pc.cast(words, pa.float64()).to_numpy(zero_copy_only=False).copy()
+    if strict:
+        values[(values == 0) & ~decimal] = -0.0
+    return values, regular
+
+
+def is_zero(value: float) -> bool:
+    """Whether gem5 printed ``0``. In a block read strictly ``0.000000`` is -0.0: its value may be more."""
+    return value == 0 and math.copysign(1, value) > 0
 
 
 def first_number(cells: bytes) -> float | None:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from apuflow.gem5.stats.blocks import Fault
-from apuflow.gem5.stats.rows import Damage, Rows
+from apuflow.gem5.stats.rows import Damage, Rows, is_zero
 from apuflow.gem5.stats.values import LAYOUT, MOMENTS
 
 _NO_BUCKETS = frozenset((*MOMENTS, *LAYOUT))
@@ -67,7 +67,7 @@ def _check(base: str, parts: Mapping[str, float], cells: Sequence[float] | None)
             raise Damage(f"{base}::total is missing before it")
         if sum(cells) != parts["total"]:
             raise Damage(f"the cells of {base}, before it, add up to {sum(cells):.0f}, not to its total")
-    elif 0 in parts.values() and all(map(str.isdigit, parts)):
+    elif any(map(is_zero, parts.values())) and all(map(str.isdigit, parts)):
         # a vector that prints elements of 0 prints all of them
         for number, part in enumerate(parts):
             if part != str(number):
@@ -81,9 +81,10 @@ def _check_distribution(base: str, parts: Mapping[str, float], cells: Sequence[f
         if cells is None:
             raise Damage(f"the row of the buckets of {base} is missing before it")
         width = parts.get("max_bucket", 0) - parts.get("min_bucket", 0) + 1
-        expected = width / parts["bucket_size"] if parts["bucket_size"] > 0 else math.nan
-        if not len(cells) - 1 < expected <= len(cells):
-            raise Damage(f"{base}, before it, has {len(cells)} buckets instead of {expected:g}")
+        size = parts["bucket_size"]
+        expected = math.ceil(width / size) if size > 0 and math.isfinite(width) else "none without a size"
+        if len(cells) != expected:
+            raise Damage(f"{base}, before it, has {len(cells)} buckets instead of {expected}")
     if not buckets and cells is None and "total" not in parts:
         return  # an average: it keeps no buckets
     counted, samples, total = sum(buckets) + sum(cells or ()), parts["samples"], parts.get("total")

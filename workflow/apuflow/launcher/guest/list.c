@@ -2,12 +2,7 @@
 
 enum { MAX_WORDS = 16 };
 
-static const struct device DEVICES[] = {
-    { .name = "gfx801", .elf_machine = 0x28, .gpu_id = 2765, .doubled_ring = 1 },
-    { .name = "gfx803", .elf_machine = 0x2a, .gpu_id = 50156, .discrete = 1, .doubled_ring = 1 },
-    { .name = "gfx900", .elf_machine = 0x2c, .gpu_id = 22124, .discrete = 1, .wide_doorbell = 1 },
-    { .name = "gfx902", .elf_machine = 0x2d, .gpu_id = 2765 },
-};
+static const struct device DEVICES[] = { GPUS }; /* apuflow.core.gpus, by the compiler's command line */
 
 struct parser {
     struct list list;

@@ -42,13 +42,13 @@ struct action {
     struct buffer *buffer;
 };
 
-struct device {
+struct device { /* in the order of program.py */
     const char *name;
     uint32_t elf_machine; /* EF_AMDGPU_MACH of its code objects */
     uint32_t gpu_id;      /* gem5 configs/example/hsaTopology.py */
     int discrete;
     int wide_doorbell;    /* 8 bytes, holding the last packet's index, instead of 4 with the next index */
-    int doubled_ring;     /* GFX8: a ring is said to be twice as large as the packets it holds (hsa_packet_processor.hh) */
+    int doubled_ring;     /* a ring is said to be twice as large as the packets it holds (hsa_packet_processor.hh) */
 };
 
 enum statistics {

@@ -21,7 +21,7 @@ from apuflow.preview.profile import Profile, Stream
 
 _SAMPLE = 48
 _MOST_WAVES = 8192
-"""Wavefronts of a launch that are looked at; of more, as many stand for all."""
+"""Largest number of sampled wavefronts of a launch."""
 
 Ints = NDArray[np.int32]
 """Pixels and columns of an image are counted by a C int."""

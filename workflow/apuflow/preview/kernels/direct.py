@@ -23,7 +23,7 @@ from apuflow.preview.profile import Profile, Reuse, Stream
 
 Numbers = NDArray[np.int64]
 _MOST_BLOCKS = 64
-"""Tiles of an image that are looked at; of more, as many stand for all."""
+"""Largest number of sampled tiles of an image."""
 MOST_SUMS = 32
 """Of a work-item: four pixels of eight output channels."""
 

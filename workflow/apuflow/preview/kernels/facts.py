@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from apuflow.core.errors import NotModelled
+from apuflow.core.gpus import GPUS
 from apuflow.core.grid import workgroups
+from apuflow.core.isa import GCN3, VEGA, Isa
 from apuflow.miopen import Launch
-
-
-@lru_cache(maxsize=65536)
-def definitions(arguments: str) -> Mapping[str, str]:
-    """``-D`` names and values of MIOpen's compile arguments."""
-    return {name: value or "1" for name, value in re.findall(r"-D([A-Za-z0-9_]+)(?:=(\S+))?", arguments)}
+from apuflow.miopen.launch import definitions
 
 
 class Facts(NamedTuple):
@@ -76,7 +70,31 @@ class Facts(NamedTuple):
         return int(self.number(name))
 
 
-def facts_of(launch: Launch, vega: bool = False) -> Facts:
+VEGA_CODE: Final = {GCN3: False, VEGA: True}
+"""Instruction sets whose code the kernels' models count: ``Facts.vega`` of each."""
+
+
+def is_vega(isa: Isa, key: str | None = None, value: str | None = None) -> bool:
+    """Whether kernels for an instruction set are compiled for gfx9; else for gfx8.
+
+    Args:
+        key, value: where it was given, for the error.
+
+    Raises:
+        NotModelled: the kernels' models do not count its instructions.
+    """
+    if isa not in VEGA_CODE:
+        known = ", ".join(name for name, gpu in GPUS.items() if gpu.isa in VEGA_CODE)
+        raise NotModelled(
+            "the preview does not know the instructions of this GPU",
+            key=key,
+            value=value or isa.name,
+            remedy=f"use {known}, or the gem5 or gem5-kernels engine",
+        )
+    return VEGA_CODE[isa]
+
+
+def facts_of(launch: Launch, vega: bool) -> Facts:
     """The launch as the kernel models see it, compiled for gfx8 or (``vega``) for gfx9.
 
     Scalar arguments have their names; a matrix product has its dimensions for arguments.

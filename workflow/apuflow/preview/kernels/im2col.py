@@ -14,8 +14,9 @@ from math import ceil, gcd
 from typing import NamedTuple
 
 from apuflow.core.errors import NotModelled
+from apuflow.miopen.launch import definitions
 from apuflow.preview.instructions import NOTHING, Counts, Tally, block
-from apuflow.preview.kernels.facts import Facts, definitions
+from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.lines import PAGE, lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 

@@ -40,7 +40,7 @@ WAITS = 1.9
 """Waits of a step: for its two loads, one after the other, in part together."""
 WALKS = 1.85
 """Page walks that a workgroup waits for in a step with new pages, of which each of its wavefronts has one:
-some run beside each other (four in 1.7 to 4.3 us)."""
+some run in parallel (four in 1.7 to 4.3 us)."""
 
 _LOAD_A = {True: "v3 s2 br1 ld1", False: "ld1"}
 _LOAD_B = {True: "v3 s2 br2 ld1", False: "ld1 br1"}

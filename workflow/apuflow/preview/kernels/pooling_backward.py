@@ -168,7 +168,7 @@ def _sharing(groups: int, planes: int, image: tuple[int, int], tile: tuple[int, 
 def _matched(shape: Shape, tiles: Tiles, share: float) -> float:
     """Of the windows that a wavefront tests, those with a lane whose output had its maximum in that pixel.
 
-    The mask says so; its values are spread over the window.
+    A mask holds the places; its values are spread over the window.
     """
     (kw, kh), (sw, sh) = shape.kernel, shape.stride
     within = kw / (sw * ceil(kw / sw)) * kh / (sh * ceil(kh / sh))

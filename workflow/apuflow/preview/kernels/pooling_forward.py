@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 _BETWEEN = 0.6
 """Of the lines that a compute unit's wavefronts load at a time, what comes between two loads of a line."""
 _MOST_WAVES = 1024
-"""Wavefronts of a plane that are looked at; of more, as many stand for all."""
+"""Largest number of sampled wavefronts of a plane."""
 
 
 def _where(lanes: float, waves: float, text: str) -> tuple[str, float, float]:

@@ -1,0 +1,228 @@
+"""Kernels of MIOpen, rocBLAS and this project on engine gem5-kernels: their objects, and the gem5 process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from typing_extensions import override
+
+from apuflow.configure.point import Point
+from apuflow.configure.products import on_gem5
+from apuflow.configure.release import Release
+from apuflow.configure.site import Site
+from apuflow.configure.software import Software
+from apuflow.configure.workload import Workload
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import gpu
+from apuflow.core.record import LaunchRecord
+from apuflow.core.scalar import Scalar
+from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
+from apuflow.engines.launched import launched, statistics_of
+from apuflow.engines.simulated import launch_records, provenance
+from apuflow.launcher.corrections import CORRECTIONS_VERSION
+from apuflow.launcher.defects import DefectName
+from apuflow.launcher.dispatch_list import Statistics
+from apuflow.launcher.judge import LARGEST, KernelJudge
+from apuflow.launcher.plan import guest_run, kernel_source, source_directory
+from apuflow.launcher.program import sources_identity as launcher_identity
+from apuflow.miopen import Launch, Row
+from apuflow.miopen.compiler import Compiler, assembler
+from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
+from apuflow.prepare.doctor import Use
+from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.tools import Toolset, data_file
+from apuflow.rocblas import library_of, library_versions
+from apuflow.rocblas.call import changed
+from apuflow.rocblas.objects import is_library_kernel, library_object
+from apuflow.run.command import refuse_redirected
+from apuflow.run.process import Process
+
+DATA = "data.bin"
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """What a point of this engine runs.
+
+    Attributes:
+        process: the gem5 process.
+        launches: every kernel launch, in order: one block of statistics each.
+        inputs: files outside the run directory that the guest reads (to be mounted in a container).
+    """
+
+    process: Process
+    launches: tuple[LaunchRecord, ...]
+    inputs: tuple[Path, ...]
+
+
+def kernel_objects(
+    launches: Iterable[Launch], gfx: str, compiler: Compiler, kernels: Path, sources: str | None = None
+) -> dict[Row, KernelObject]:
+    """The code object of every program and argument string that the launches need.
+
+    Args:
+        compiler: with ``code_object=4``: gfx801 needs objects that leave xnack open.
+        kernels: MIOpen's ``src/kernels``.
+        sources: identity of MIOpen's sources, such as their commit; None: of the files themselves.
+    """
+    objects: dict[Row, KernelObject] = {}
+    for launch in launches:
+        row = kernel_source(launch)
+        if row in objects:
+            continue
+        if is_library_kernel(row.program):
+            named = Row(row.program, row.arguments, launch.layer)
+            objects[row] = library_object(named, gfx, assembler(compiler).identity)
+            continue
+        place = source_directory(row.program, kernels)
+        pinned = sources if place == kernels else None
+        identity = sources_identity(place, row.program) if pinned is None else pinned
+        objects[row] = kernel_object(
+            Row(row.program, row.arguments, launch.layer), gfx, compiler.identity, identity
+        )
+    return objects
+
+
+def kernel_run(
+    launches: tuple[Launch, ...],
+    *,
+    gfx: str,
+    options: Mapping[str, Scalar | None],
+    launcher: Path,
+    objects: Mapping[Row, Path],
+    data: Path | None = None,
+    defects: tuple[DefectName, ...] = (),
+    statistics: Statistics = "dispatch",
+    fewer: Fewer | None = None,
+    in_memory: bool = False,
+) -> KernelRun:
+    """The gem5 process of a point: all its launches in order, one block of statistics for each.
+
+    The guest has gem5 reset its statistics before every dispatch and write them after it; the first block,
+    before them, and the last, at its end, are without kernels. Where the release's own script writes a block
+    per kernel, the guest leaves the writing to that.
+
+    Args:
+        objects: compiled code object of every row that :func:`kernel_objects` names.
+        data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
+        defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
+        statistics: what the guest does with them (:func:`statistics_of`).
+        fewer: launch the first workgroups of large grids alone; None: all.
+        in_memory: as of ``guest_run``.
+
+    Raises:
+        ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
+    """
+    gpu(gfx)
+    names = {row: f"kernel{number}.o" for number, row in enumerate(objects)}
+    run = guest_run(
+        launches,
+        device=gfx,
+        objects={row: Path(name) for row, name in names.items()},
+        data=Path(DATA) if data else None,
+        data_bytes=data.stat().st_size if data else 0,
+        statistics=statistics,
+        in_memory=in_memory,
+    )
+    if sum(buffer.size // 4 for buffer in run.contents.buffers) > LARGEST:
+        run = run.without_outputs()
+    links = {names[row]: path for row, path in objects.items()}
+    contents, cuts = shortened(run.contents, links, fewer)
+    judge = KernelJudge(run, dict(links), data, defects, shares(contents, run.contents))
+    if data is not None:
+        links[DATA] = data
+    process = launched(
+        contents,
+        options=options,
+        launcher=launcher,
+        list_file=run.list_file,
+        links=links,
+        judge=judge,
+        trace_workgroups=any(cut.ran for cut in cuts),
+    )
+    records = noted(launch_records(launches), cuts)
+    named = tuple(
+        record.model_copy(
+            update={
+                "stand_in": launch.note or None,
+                "library": library_of(launch, gfx) or None,
+                "changed": changed(launch, gfx) or None,
+            }
+        )
+        for record, launch in zip(records, run.launches, strict=True)
+    )
+    return KernelRun(process, named, (launcher, *links.values()))
+
+
+class DerivedKernels(Program[Workload]):
+    """The kernels that a workload derives, started by the launcher without ROCm."""
+
+    use: ClassVar[Use] = Use.KERNELS
+
+    @override
+    def software(self, workload: Workload, release: Release, gfx: str, site: Site, root: Path) -> Software:
+        return Software(
+            miopen=release.miopen.source.commit,
+            corrections=CORRECTIONS_VERSION,
+            products=library_versions(on_gem5(site).products, gfx),
+        )
+
+    @override
+    def needs(self, tools: Toolset, point: Point) -> Needs:
+        launches = _launches(point)
+        sources = None if tools.site.miopen_source else tools.release.miopen.source.commit
+        objects = kernel_objects(
+            launches, point.gfx, tools.launcher_compiler(point.gfx), tools.kernels, sources
+        )
+        read = [
+            arg.elements * arg.element_bytes
+            for launch in launches
+            for arg in launch.args
+            if arg.kind == "buffer" and arg.role != "out"
+        ]
+        data, launcher = data_file(max(read, default=0)), paths.launcher(launcher_identity())
+        return Needs(needed_tools(tools, point), tuple(objects.values()), data=data, launcher=launcher)
+
+    @override
+    def prepare(
+        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
+    ) -> Prepared:
+        refuse_redirected(run_dir)
+        root = tools.root.resolve()
+        data = root / inputs.data if inputs.data else None
+        launches = _launches(point)
+        rows = dict.fromkeys(kernel_source(launch) for launch in launches)
+        run = kernel_run(
+            launches,
+            gfx=point.gfx,
+            options=dict(point.options),
+            launcher=root / (inputs.launcher or ""),
+            objects={row: root / inputs.objects[row.program, row.arguments] for row in rows},
+            data=data,
+            defects=tools.release.instruction_defects(point.gfx),
+            statistics=statistics_of(tools.release),
+            fewer=Fewer.of(point, gem5),
+            in_memory=point.in_memory,
+        )
+        made_from = provenance(point, gem5, tools.image, data=data)
+        return Prepared(run.process, run.launches, run.inputs, made_from)
+
+
+def _launches(point: Point) -> tuple[Launch, ...]:
+    launches = point.launches()
+    if not launches:
+        raise ConfigError(
+            "this workload launches no GPU kernel",
+            key="workload",
+            value=point.workload,
+            remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
+        )
+    return launches
+
+
+PROGRAM = DerivedKernels()
