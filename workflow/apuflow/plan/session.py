@@ -155,6 +155,7 @@ class Session:
         Raises:
             SystemExit: with status 2, after the message: a ``results/`` target is missing.
         """
+        self.runs.clean()
         settings = self._workflow.dag_settings
         if not (settings.until or settings.omit_from or settings.batch):
             with _message_and_exit():
