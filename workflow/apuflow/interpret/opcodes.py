@@ -121,11 +121,11 @@ def _named(llvm_mc: str, isa: IsaName) -> Mapping[tuple[Encoding, int], str]:
     return found
 
 
-def main() -> None:
-    """Write the table with the ``llvm-mc`` that the first argument names."""
+def main(llvm_mc: str) -> None:
+    """Write the table with this ``llvm-mc``."""
     table: dict[tuple[Encoding, int, str], list[str]] = defaultdict(list)
     for isa in PROCESSORS:
-        for (encoding, op), name in _named(sys.argv[1], isa).items():
+        for (encoding, op), name in _named(llvm_mc, isa).items():
             table[encoding, op, name].append(isa)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(("encoding", "opcode", "name", "isas"))
@@ -133,4 +133,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    import typer
+
+    typer.run(main)
