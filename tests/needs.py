@@ -125,7 +125,7 @@ NEEDS = (
 
 ANYWHERE = (
     # They reckon, and read and write files, in Python alone.
-    *(f"unit/analysis/{room}" for room in ("counters", "figures", "metrics", "report", "stats", "tables")),
+    *(f"unit/analysis/{room}" for room in ("counters", "figures", "metrics", "report", "tables")),
     *(f"unit/{room}" for room in ("configure", "dnnmark", "preview", "suites")),
     *(f"unit/plan/test_{name}.py" for name in ("members", "runs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),

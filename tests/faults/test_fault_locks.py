@@ -212,7 +212,7 @@ def test_tools_that_were_changed_after_their_record_are_refused(
     subprocess.run(["git", "-C", record.source.path, "checkout", "-q", "--", "."], check=True)
     with project.binary.open("a") as stream:
         stream.write("#")
-    with pytest.raises(EngineError, match="not the program that was built"):
+    with pytest.raises(EngineError, match="not the recorded program"):
         unchanged_gem5(record, file)
     project.binary.unlink()
     with pytest.raises(EngineError, match="cannot be read"):

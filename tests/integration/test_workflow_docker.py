@@ -49,4 +49,4 @@ def test_nothing_is_left_behind_that_is_not_the_callers(finished: Gem5Project) -
 def test_a_second_call_has_nothing_to_do(finished: Gem5Project) -> None:
     done = finished.run("results/softmax_fwd.csv")
     assert done.returncode == 0
-    assert "Nothing to be done" in done.stdout + done.stderr
+    assert "Nothing to be done" in done.stdout + done.stderr, done.stderr

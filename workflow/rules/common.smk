@@ -5,7 +5,7 @@ Rules that state no memory or run time have the profile's `default-resources`. E
 """
 
 
-def ageless(inputs):
+def ageless(inputs, *names):
     """Inputs of an input function whose age means nothing, because what they hold is part of the output's name.
 
     A toolchain made anew repeats no run, and a clock that jumped back does not discard one that has just ended. Every
@@ -13,6 +13,8 @@ def ageless(inputs):
     for the age of its input while those that follow it take its output as ancient.
 
     In a job's own process they are there, and Snakemake is kept from looking for what they are made from.
+
+    With ``names`` the inputs of these names alone: a plan is written anew when runs have ended, and repeats no table.
     """
 
     def mark(file):
@@ -23,7 +25,14 @@ def ageless(inputs):
     def marked(wildcards):
         files = inputs(wildcards)
         if isinstance(files, dict):
-            return {name: [mark(file) for file in each] for name, each in files.items()}
+            return {
+                name: (
+                    [mark(file) for file in each]
+                    if name in names or not names
+                    else each
+                )
+                for name, each in files.items()
+            }
         return [mark(file) for file in files]
 
     return marked

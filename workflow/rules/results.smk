@@ -9,8 +9,11 @@ rule table:
     """
     input:
         unpack(
-            session.checked(
-                lambda wildcards: runs.table_inputs(wildcards, checkpoints)
+            ageless(
+                session.checked(
+                    lambda wildcards: runs.table_inputs(wildcards, checkpoints)
+                ),
+                "plan",
             )
         ),
         configuration=mine(campaign.table_configuration),
@@ -50,7 +53,12 @@ checkpoint sample_round:
     is as narrow as asked or the budget is spent.
     """
     input:
-        unpack(lambda wildcards: runs.in_batches(*rounds.round_records(wildcards))),
+        unpack(
+            ageless(
+                lambda wildcards: runs.in_batches(*rounds.round_records(wildcards)),
+                "plan",
+            )
+        ),
     output:
         touch(paths.sample_round()),
     log:

@@ -126,7 +126,7 @@ def test_a_profile_needs_a_gem5_that_may_write(root: Path) -> None:
     tools = Toolset("v23.0", root)
     record = SourceRecord(path=str(root), commit="0" * 40)
     write_record(root / tools.record("source-gem5"), record)
-    with pytest.raises((ConfigError, EngineError), match="which a container does not let it"):
+    with pytest.raises((ConfigError, EngineError), match="which a container does not permit"):
         stages.gem5(tools, "GCN3_X86", root / "out.json", root / "log", jobs=1)
 
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from apuflow.core import paths, proc
+from apuflow.core import paths, proc, project
 from apuflow.core.engines import SIMULATING
 from apuflow.core.files import file_lock, write_text
 from apuflow.core.owner import Owner
@@ -73,6 +73,7 @@ def repair_times(root: Path = Path()) -> int:
 def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
     for pattern in patterns:
         yield from (path for path in root.glob(pattern) if path.is_file())
+    yield from map(Path, project.VERSIONS if patterns is _KEPT else ())
 
 
 # lock ----------------------------------------------------------------------------------------------------
