@@ -12,8 +12,9 @@ from run_records import run_record
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import RunRecord, Status
+from apuflow.kernels.sources import source_identity
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.job import each_task, refuse_other_software
+from apuflow.plan.job import each_task, refuse_what_changed
 from apuflow.plan.manifest import Settings, Task
 from apuflow.prepare.tools import Toolset
 from apuflow.run.attempt import Busy
@@ -82,8 +83,26 @@ def test_a_job_refuses_software_that_its_point_was_not_planned_with(root: Path, 
     point = campaign.points("t", workload)[0]
     settings = Settings.of(campaign.load("t"))
     planned = task(1, point=point)
-    refuse_other_software(planned, settings, Toolset(point.release, root))
+    refuse_what_changed(planned, settings, Toolset(point.release, root))
     (root / "other.opt").write_bytes(b"another")
     (root / "configs/site.yaml").write_text(site.replace("gem5.opt", "other.opt"))
     with pytest.raises(ConfigError, match="not what it was when the workflow started"):
-        refuse_other_software(planned, settings, Toolset(point.release, root))
+        refuse_what_changed(planned, settings, Toolset(point.release, root))
+
+
+@pytest.mark.parametrize("file", ["vector_add.cl", "vector_add.py"])
+def test_a_job_refuses_kernels_that_its_point_was_not_planned_with(root: Path, file: str) -> None:
+    """A kernel, or its reference, is edited while the workflow runs."""
+    text = "description: x\nengines: [gem5-kernels]\nworkloads: [own_vector_add]\n"
+    (root / "configs/sweeps/t.yaml").write_text(text)
+    (root / "configs/site.yaml").write_text("container: host\ngem5: {binary: gem5.opt, source: .}\n")
+    (root / "gem5.opt").write_bytes(b"one")
+    campaign = Campaign(root)
+    point = campaign.points("t", "own_vector_add")[0]
+    settings, planned = Settings.of(campaign.load("t")), task(1, point=point)
+    refuse_what_changed(planned, settings, Toolset(point.release, root))
+    with (root / "configs/workloads/kernels" / file).open("a") as stream:
+        stream.write("\n")
+    source_identity.cache_clear()  # a job is a process of its own
+    with pytest.raises(ConfigError, match="not what it was when the workflow started"):
+        refuse_what_changed(planned, settings, Toolset(point.release, root))

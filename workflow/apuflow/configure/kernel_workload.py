@@ -145,6 +145,12 @@ class KernelsWorkload(Workload):
         return work
 
     @override
+    def holds(self, work: Work) -> bool:
+        if not isinstance(work, KernelsWork):
+            return False
+        return canonical_text(self.spec, dict(work.parameters), self._hashes) == work.text
+
+    @override
     def about(self) -> list[str]:
         buffers = [f"  {name}: {each.type} x {each.elements}" for name, each in self.spec.buffers.items()]
         launches = [

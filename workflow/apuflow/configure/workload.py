@@ -87,6 +87,11 @@ class Workload(ABC):
         del spec, path, document
         return {}
 
+    def holds(self, work: Work) -> bool:
+        """Whether this work is what its files would make now."""
+        del work  # most work carries all that it was made from
+        return True
+
     def refusal(self, engine: EngineName) -> str:
         """Why an engine without a program for it refuses it."""
         return f"{engine} runs DNNMark's layers, not programs"

@@ -97,7 +97,7 @@ def _manifest(plan: str, root: Path) -> Manifest:
 
 
 def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRecord:
-    refuse_other_software(task, settings, tools)
+    refuse_what_changed(task, settings, tools)
     files = [file for named in task.rule_inputs.values() for file in named]
     return run_point(
         tools,
@@ -111,16 +111,17 @@ def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRe
     )
 
 
-def refuse_other_software(task: Task, settings: Settings, tools: Toolset) -> None:
-    """Refuse a run whose record would have the name of other software than it ran.
+def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
+    """Refuse a run whose record would have the name of other software, or other files, than it ran.
 
     Raises:
-        ConfigError: gem5, image, program or sources are others than when the point was planned.
+        ConfigError: gem5, image, program, sources or kernels are others than when the point was planned.
     """
     point, workload = task.point, tools.workload(task.point.workload)
     site = tools.site.with_products(settings.products)
     found = get_engine(point.engine).software(tools.release, point.gfx, workload, site, tools.root)
-    if _text(of_work(found, workload, point.work)) != _text(point.software):
+    same = _text(of_work(found, workload, point.work)) == _text(point.software)
+    if not same or not workload.holds(point.work):
         raise ConfigError(
             "the point is not what it was when the workflow started",
             file=tools.root / task.record,
