@@ -140,6 +140,7 @@ ANYWHERE = (
     # They disturb the project whose quiet path is integration/test_workflow_gem5.py, with no other program.
     "faults",
     "integration/test_archive_workflow.py",
+    "integration/test_other_machines.py",
     "integration/test_disk_full.py",
     "integration/test_reruns.py",
 )

@@ -2,7 +2,7 @@
 
 ``submit PLACE JOBSCRIPT`` prints a job's name, ``status PLACE JOB`` what has become of it. With ``elsewhere``
 instead of ``submit`` the job runs as on a machine that has none of the project's files: in an empty directory
-of its own and, as root, with nothing where the project is.
+of its own and, where mounts are permitted (root, not in a chroot), with nothing where the project is.
 """
 
 import os
@@ -24,7 +24,10 @@ command, machine = ["sh", script], Path()
 if what == "elsewhere":
     machine = job / "machine"
     machine.mkdir()
-    if os.getuid() == 0:
+    if (
+        os.getuid() == 0
+        and not subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode
+    ):
         hide = 'mount -t tmpfs none "$0" && cd "$1" && exec sh "$2"'
         command = ["unshare", "--mount", "sh", "-c", hide, str(Path.cwd()), str(machine.resolve()), script]
 with (job / "log").open("w") as log:
