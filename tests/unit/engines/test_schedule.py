@@ -78,7 +78,7 @@ def test_points_share_a_start_where_the_site_says_so(root: Path) -> None:
     assert changes[1] < changes[0] and sorted(apart) == sorted(together)
 
 
-def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take() -> None:
+def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take(clang: object) -> None:
     campaign = Campaign(ROOT)
     points = [p for p in campaign.points("cu_scaling_kernels", "softmax_fwd") if p.engine == "gem5-kernels"]
     wildcards = [{"engine": p.engine, "workload": p.workload, "point": p.id} for p in points]

@@ -7,7 +7,9 @@ threads: it is safe to fork, and Snakemake's own process is not.
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.process
 import runpy
+import threading
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +36,7 @@ class Forks:
     def __init__(self, scripts: Path) -> None:
         self._scripts = scripts
         self._context: ForkServerContext | None = None
+        self._lock = threading.Lock()
 
     def run(self, script: str, *, elsewhere: bool = True, **names: Any) -> None:
         """Run a script to its end.
@@ -50,11 +53,14 @@ class Forks:
         if not elsewhere:
             _run(place, names)
             return
-        if self._context is None:
-            self._context = multiprocessing.get_context("forkserver")
-            self._context.set_forkserver_preload(list(_LOADED))
-        fork = self._context.Process(target=_run, args=(place, names))
-        fork.start()
+        with self._lock:
+            if self._context is None:
+                self._context = multiprocessing.get_context("forkserver")
+                self._context.set_forkserver_preload(list(_LOADED))
+            fork = self._context.Process(target=_run, args=(place, names))
+            fork.start()
+            # The next start would poll this fork while this thread waits for it: one of them reads 255.
+            getattr(multiprocessing.process, "_children").discard(fork)  # noqa: B009
         fork.join()
         if fork.exitcode:
             raise EngineError(f"{script} failed", file=str(names["log"][0]))
