@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,13 @@ def test_a_script_that_fails_is_named_with_its_log(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="some failed") as caught:
         Forks(tmp_path).run("some", output=[str(tmp_path / "x")], log=["some.log"], threads=2)
     assert caught.value.file == "some.log"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks of a process that has loaded libraries")
+def test_scripts_that_threads_run_at_once_all_end_well(tmp_path: Path) -> None:
+    """Snakemake runs each job in a thread. Of two threads that read one exit status, one reads 255."""
+    (tmp_path / "some.py").write_text("")
+    forks = Forks(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        ended = [pool.submit(forks.run, "some", output=["x"], log=["some.log"]) for _ in range(64)]
+    assert [each.exception() for each in ended] == [None] * 64

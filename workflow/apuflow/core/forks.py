@@ -7,9 +7,9 @@ threads: it is safe to fork, and Snakemake's own process is not.
 from __future__ import annotations
 
 import multiprocessing
-import multiprocessing.process
 import runpy
 import threading
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,9 +59,10 @@ class Forks:
                 self._context.set_forkserver_preload(list(_LOADED))
             fork = self._context.Process(target=_run, args=(place, names))
             fork.start()
-            # The next start would poll this fork while this thread waits for it: one of them reads 255.
-            getattr(multiprocessing.process, "_children").discard(fork)  # noqa: B009
-        fork.join()
+        wait([fork.sentinel])
+        # A start also reads the status of forks that have ended. Of two readers at once one would get 255.
+        with self._lock:
+            fork.join()
         if fork.exitcode:
             raise EngineError(f"{script} failed", file=str(names["log"][0]))
 
