@@ -6,21 +6,17 @@ Source: LLVM's "User Guide for AMDGPU Backend", kernel descriptor and initial ke
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import EngineError
 from apuflow.interpret.opcodes import IsaName
+from apuflow.miopen import elf
+from apuflow.miopen.compiler import read_code_object
 
-_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL: Final = struct.Struct("<IBBHQQ")
 _DESCRIPTOR: Final = struct.Struct("<III4xq20xIIIHH")
-_ALLOCATED: Final = 2
-_NO_BITS: Final = 8
-_SYMBOL_TABLES: Final = (2, 11)
 _MACHINES: Final[Mapping[int, tuple[str, IsaName]]] = {
     0x28: ("gfx801", "gcn3"),
     0x29: ("gfx802", "gcn3"),
@@ -86,13 +82,8 @@ def load_image(path: Path) -> Image:
     """
     try:
         data = path.read_bytes()
-        header = _HEADER.unpack_from(data)
-        sections = [
-            _SECTION.unpack_from(data, header[6] + number * header[11]) for number in range(header[12])
-        ]
-        symbols = {name: value for section in sections for name, value in _symbols(data, section, sections)}
-        image = _mapped(data, sections)
-        machine = header[7] & 0xFF
+        read_code_object(data, path)
+        machine = elf.header(data).flags & 0xFF
         if machine not in _MACHINES:
             raise EngineError(
                 "the interpreter does not have the instructions of this GPU",
@@ -101,10 +92,12 @@ def load_image(path: Path) -> Image:
                 remedy=f"compile for one of {', '.join(gfx for gfx, _ in _MACHINES.values())}",
             )
         gfx, isa = _MACHINES[machine]
+        table = elf.sections(data)
+        image = _mapped(data, table)
         kernels = {
-            name.removesuffix(".kd"): _start(image, address, isa)
-            for name, address in symbols.items()
-            if name.endswith(".kd")
+            symbol.name.removesuffix(".kd"): _start(image, symbol.value, isa)
+            for symbol in elf.symbols(data, table)
+            if symbol.name.endswith(".kd")
         }
     except OSError as error:
         raise EngineError(f"cannot read the code object: {error.strerror}", file=path) from None
@@ -115,24 +108,12 @@ def load_image(path: Path) -> Image:
     return Image(isa, gfx, image, kernels)
 
 
-def _symbols(data: bytes, section: tuple[int, ...], sections: list[tuple[int, ...]]) -> list[tuple[str, int]]:
-    if section[1] not in _SYMBOL_TABLES:
-        return []
-    strings = sections[section[6]][4]
-    found = []
-    for position in range(section[4], section[4] + section[5], _SYMBOL.size):
-        name, _info, _other, _index, value, _size = _SYMBOL.unpack_from(data, position)
-        begin = strings + name
-        found.append((data[begin : data.index(b"\0", begin)].decode(), value))
-    return found
-
-
-def _mapped(data: bytes, sections: list[tuple[int, ...]]) -> bytes:
-    loaded = [each for each in sections if each[2] & _ALLOCATED]
-    image = bytearray(max(each[3] + each[5] for each in loaded))
+def _mapped(data: bytes, table: Sequence[elf.Section]) -> bytes:
+    loaded = [each for each in table if each.flags & elf.ALLOCATED]
+    image = bytearray(max(each.address + each.size for each in loaded))
     for each in loaded:
-        if each[1] != _NO_BITS:
-            image[each[3] : each[3] + each[5]] = data[each[4] : each[4] + each[5]]
+        if each.kind != elf.NOBITS:
+            image[each.address : each.address + each.size] = data[each.offset : each.offset + each.size]
     return bytes(image)
 
 

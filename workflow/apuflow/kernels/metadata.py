@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import EngineError
+from apuflow.miopen import elf
 from apuflow.miopen.compiler import BrokenObject
 
-_NOTE_SECTION: Final = 7
 _METADATA: Final = 32
 _DEEPEST: Final = 32
 """Levels of metadata that are read; LLVM writes six."""
@@ -184,13 +184,11 @@ def _kernel(each: dict[str, Any]) -> Kernel:
 
 def _document(data: bytes) -> dict[str, Any]:
     """The metadata of an ELF file."""
-    offset, size, count = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 58)
     notes = 0
-    for number in range(count):
-        section = struct.unpack_from("<IIQQQQIIQQ", data, offset + number * size)
-        if section[1] != _NOTE_SECTION:
+    for section in elf.sections(data):
+        if section.kind != elf.NOTES:
             continue
-        place, end = section[4], section[4] + section[5]
+        place, end = section.offset, section.offset + section.size
         if end > len(data):
             raise ValueError("a section of notes lies outside of the file")
         while place + 12 <= end:

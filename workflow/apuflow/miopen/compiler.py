@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GPUS
+from apuflow.miopen import elf
 
 Runner: TypeAlias = Callable[[Sequence[str], Path, Path], int]
 """Runs a command in a directory, appends its output to a log file, returns its exit status."""
@@ -154,15 +155,8 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-EM_AMDGPU: Final = 224
 _MACHINES: Final = {gpu.elf_machine: gpu.name for gpu in GPUS.values()}
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SEGMENT = struct.Struct("<IIQQQQQQ")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_PROGBITS, _NOBITS, _DYNSYM = 1, 8, 11
-_ALLOC = 2
 _DESCRIPTOR_BYTES = 64
 
 
@@ -208,59 +202,42 @@ def code_bytes(data: bytes) -> bytes:
     Args:
         data: an object that ``read_code_object`` takes.
     """
-    header = _HEADER.unpack_from(data)
-    sections = (_SECTION.unpack_from(data, header[6] + number * header[11]) for number in range(header[12]))
-    loaded = (s for s in sections if s[1] == _PROGBITS and s[2] & _ALLOC)
-    return b"".join(data[section[4] : section[4] + section[5]] for section in loaded)
+    loaded = (each for each in elf.sections(data) if each.kind == elf.PROGBITS and each.flags & elf.ALLOCATED)
+    return b"".join(data[each.offset : each.offset + each.size] for each in loaded)
 
 
 def _read(data: bytes) -> CodeObject:
-    if len(data) < _HEADER.size:
+    if len(data) < elf.HEADER_BYTES:
         raise ValueError("shorter than an ELF header")
-    header = _HEADER.unpack_from(data)
-    if header[0][:6] != b"\x7fELF\x02\x01":
+    header = elf.header(data)
+    if header.identity[:6] != b"\x7fELF\x02\x01":
         raise ValueError("no 64-bit little-endian ELF header")
-    if header[2] != EM_AMDGPU:
-        raise ValueError(f"machine {header[2]} instead of AMDGPU")
-    flags, segment_size, segments, section_size, sections = header[7], *header[9:13]
-    if not segments or not sections:
+    if header.machine != elf.EM_AMDGPU:
+        raise ValueError(f"machine {header.machine} instead of AMDGPU")
+    if not header.segments or not header.sections:
         raise ValueError("no program or section headers")
-    if segment_size != _SEGMENT.size or section_size != _SECTION.size:
+    if header.segment_size != elf.SEGMENT.size or header.section_size != elf.SECTION.size:
         raise ValueError("unknown header sizes")
-    _within(data, "section headers", header[6], sections * section_size)
-    _within(data, "program headers", header[5], segments * segment_size)
-    for number in range(segments):
-        segment = _SEGMENT.unpack_from(data, header[5] + number * segment_size)
+    _within(data, "section headers", header.sections_offset, header.sections * header.section_size)
+    _within(data, "program headers", header.segments_offset, header.segments * header.segment_size)
+    for number in range(header.segments):
+        segment = elf.SEGMENT.unpack_from(data, header.segments_offset + number * header.segment_size)
         _within(data, f"segment {number}", segment[2], segment[5])
-    table = [_SECTION.unpack_from(data, header[6] + number * section_size) for number in range(sections)]
+    table = elf.sections(data)
     for number, section in enumerate(table):
-        if section[1] != _NOBITS:
-            _within(data, f"section {number}", section[4], section[5])
-    kernels = _kernels(data, table)
+        if section.kind != elf.NOBITS:
+            _within(data, f"section {number}", section.offset, section.size)
+    kernels = tuple(
+        symbol.name.removesuffix(".kd")
+        for symbol in elf.symbols(data, table)
+        if symbol.name.endswith(".kd") and symbol.size == _DESCRIPTOR_BYTES
+    )
     if not kernels:
         raise ValueError("it holds no kernel")
-    machine = flags & 0xFF
+    machine = header.flags & 0xFF
     return CodeObject(_MACHINES.get(machine, f"machine 0x{machine:x}"), kernels, len(data))
 
 
 def _within(data: bytes, what: str, offset: int, size: int) -> None:
     if offset + size > len(data):
         raise ValueError(f"{what} end at byte {offset + size}")
-
-
-def _kernels(data: bytes, table: list[tuple[int, ...]]) -> tuple[str, ...]:
-    """Names of the kernel descriptors in the dynamic symbol table."""
-    names = []
-    for section in table:
-        if section[1] != _DYNSYM:
-            continue
-        if section[6] >= len(table):
-            raise ValueError("the symbol table names no string table")
-        strings = table[section[6]]
-        for position in range(section[4], section[4] + section[5] - _SYMBOL.size + 1, _SYMBOL.size):
-            symbol = _SYMBOL.unpack_from(data, position)
-            start = strings[4] + symbol[0]
-            name = data[start : data.index(b"\0", start)].decode()
-            if name.endswith(".kd") and symbol[5] == _DESCRIPTOR_BYTES:
-                names.append(name.removesuffix(".kd"))
-    return tuple(names)
