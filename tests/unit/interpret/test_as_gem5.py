@@ -93,3 +93,11 @@ def test_sdwa_reads_its_own_second_word() -> None:
 def test_what_ends_gem5_is_an_error_with_its_message(line: str, defect: str, said: str) -> None:
     with pytest.raises(EngineError, match=rf"gem5 ends at .* at 0x1000: .*{said}"):
         machine_code.execute("vega", [line], {}, defects={defect})
+
+
+def test_lanes_that_dpp_leaves_out_are_written_with_their_own_operand() -> None:
+    """v24.1's processDPP changes the operand, and the instruction then writes all active lanes."""
+    line = "v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xa bank_mask:0xf"
+    waves = machine_code.execute("vega", [line], {"v0": 100 + LANE, "v1": LANE}, defects={"kept_lanes"})
+    moved = (LANE // 16 % 2 == 1) & (LANE % 16 > 0)
+    assert waves.v[0, 0].tolist() == np.where(moved, LANE - 1, LANE).tolist()

@@ -13,15 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.core.errors import EngineError
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.as_gem5 import mixed_words
 from apuflow.interpret.atomics import atomic, operation
-from apuflow.interpret.encodings import VECTOR, Instruction
+from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import put, scalar, vector
-from apuflow.interpret.state import LANES, M0, Lanes, Lds, Memory, OutOfBounds, Waves
+from apuflow.interpret.state import LANES, M0, Lanes, Lds, Memory, OutOfBounds, Step, Waves
 
-Step = Callable[[Waves], None]
 Places = NDArray[np.int64]
 _LANE: Final = np.arange(LANES, dtype=np.int64)
 
@@ -135,10 +133,7 @@ def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
                 else _buffer(found, "buffer_pairs" in defects)
             )
     if step is None:
-        raise EngineError(
-            f"the interpreter does not have {found.name} (at {found.address:#x})",
-            remedy="compile without it, or run the kernel on gem5",
-        )
+        raise lacking(found)
     return step
 
 

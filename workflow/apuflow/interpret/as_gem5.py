@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
 from apuflow.core.errors import EngineError
-from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.arithmetic import Array, permuted_bytes
 from apuflow.interpret.encodings import LITERAL, VECTOR, Instruction
-from apuflow.interpret.operands import dpp_lanes, put, vector
-from apuflow.interpret.state import LANES, Waves
-
-Step: TypeAlias = Callable[[Waves], None]
+from apuflow.interpret.operands import FLOATS, Read, dpp_lanes, vector, with_signs
+from apuflow.interpret.state import LANES, Step, Waves
+from apuflow.interpret.vector import meaning
+from apuflow.interpret.vector_units import computed
 
 MODELLED: Final = frozenset(
     {
@@ -117,9 +117,6 @@ def mixed_words(values: list[Array], lanes: Any, laid: int, taken: int) -> list[
 
 
 def _with(found: Instruction, compute: Callable[..., Array]) -> Step:
-    from apuflow.interpret.vector import meaning
-    from apuflow.interpret.vector_units import computed
-
     known = meaning(found.name)
     assert known is not None
     return computed(found, known._replace(compute=compute), "vega")
@@ -127,8 +124,6 @@ def _with(found: Instruction, compute: Callable[..., Array]) -> Step:
 
 def _bits_apart(high: Array, low: Array, selector: Array) -> Array:
     """V_PERM_B32 with its four bytes one bit apart (``vdst[lane] |= (permuted_val << i)``)."""
-    from apuflow.interpret.arithmetic import permuted_bytes
-
     right = permuted_bytes(high, low, selector)
     result = np.zeros_like(right)
     for place in range(4):
@@ -138,32 +133,23 @@ def _bits_apart(high: Array, low: Array, selector: Array) -> Array:
 
 def _written_everywhere(found: Instruction) -> Step:
     """DPP that changes the operand alone: a lane that nothing comes to computes with its own value."""
-    from apuflow.interpret.vector import meaning
-    from apuflow.interpret.vector_units import computed
-
     dpp, known = found.dpp, meaning(found.name)
     assert dpp is not None
     assert known is not None
     lane = np.arange(LANES)
     chosen = (dpp.rows >> (lane >> 4) & 1 & dpp.banks >> (lane >> 2 & 3)).astype(np.bool_)
-    source, valid = dpp_lanes(dpp.control)
+    comes_from, valid = dpp_lanes(dpp.control)
     if dpp.control in (0x142, 0x143):  # row_bcast: the first lanes keep their own, within bounds
-        source, valid = np.where(valid, source, lane), np.ones(LANES, np.bool_)
-    read = vector(found.sources[0] - VECTOR, "u")
-    plain = replace(found, dpp=None, sources=(VECTOR + _SPARE, *found.sources[1:]))
-    step = computed(plain, known, "vega")
+        comes_from, valid = np.where(valid, comes_from, lane), np.ones(LANES, np.bool_)
+    letter = known.sources[0]
+    own = vector(found.sources[0] - VECTOR, letter)
 
-    def run(waves: Waves) -> None:
-        value = read(waves)
-        moved = value[:, source]
-        usable = valid & waves.exec
-        kept = np.where(usable, moved, np.uint32(0) if dpp.bound else value)
-        spare = np.where(chosen, kept, value)
-        put(waves, waves.v[-1], spare, np.ones_like(waves.exec))
-        step(waves)
+    def moved(waves: Waves) -> Array:
+        value = own(waves)
+        kept = np.where(valid & waves.exec, value[:, comes_from], value.dtype.type(0) if dpp.bound else value)
+        return np.where(chosen, kept, value)
 
-    return run
-
-
-_SPARE: Final = -1
-"""The last register, which no kernel has."""
+    first: Read = moved
+    if letter in FLOATS:
+        first = with_signs(moved, found.absolute & 1, found.negative & 1)
+    return computed(replace(found, dpp=None), known, "vega", first)

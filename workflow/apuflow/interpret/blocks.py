@@ -8,17 +8,15 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from apuflow.core.errors import EngineError
 from apuflow.interpret.access import memory_step
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.as_gem5 import as_executed, own_step
-from apuflow.interpret.encodings import Instruction, Program
+from apuflow.interpret.encodings import VCC, Instruction, Program, lacking
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.scalar_unit import scalar_step, store
-from apuflow.interpret.state import VCC, Waves
+from apuflow.interpret.state import Step, Waves
 from apuflow.interpret.vector_units import vector_step
 
-Step: TypeAlias = Callable[[Waves], None]
 Next: TypeAlias = Callable[[Waves], "int | Array | None"]
 """Where wavefronts go on: one address, one for each, or None at the end of the program."""
 
@@ -94,10 +92,7 @@ def step_of(found: Instruction, isa: str, defects: Collection[str] = ()) -> Step
     match found.encoding:
         case "sopp":
             if found.name not in _IDLE:
-                raise EngineError(
-                    f"the interpreter does not have {found.name} (at {found.address:#x})",
-                    remedy="compile without it, or run the kernel on gem5",
-                )
+                raise lacking(found)
             return None
         case "sop1" | "sop2" | "sopc" | "sopk":
             return scalar_step(found)

@@ -13,11 +13,12 @@ from typing import Final
 from apuflow.core.errors import EngineError
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
+VCC: Final = 106
 LITERAL: Final = 255
 SDWA: Final = 249
 DPP: Final = 250
 VECTOR: Final = 256
-"""Codes of a source operand: a word that follows, the two changed sources, the first vector register."""
+"""Codes of an operand: VCC, a word that follows, the two changed sources, the first vector register."""
 _WITH_LITERAL: Final = frozenset(
     {
         *("v_madmk_f32", "v_madak_f32", "v_madmk_f16", "v_madak_f16", "v_fmamk_f32", "v_fmaak_f32"),
@@ -120,6 +121,14 @@ def decode(code: Sequence[int], address: int, isa: IsaName) -> Instruction:
     return _FORMATS[encoding](Instruction(address, 4, encoding, name), low, high, code[2], isa)
 
 
+def lacking(found: Instruction, what: str = "") -> EngineError:
+    """The error for an instruction that the interpreter does not have; ``what``: in which form."""
+    return EngineError(
+        f"the interpreter does not have {found.name} (at {found.address:#x}){what}",
+        remedy="compile without it, or run the kernel on gem5",
+    )
+
+
 def _unknown(word: int, address: int, isa: IsaName, what: str) -> EngineError:
     return EngineError(
         f"unknown instruction {word:#010x} at {address:#x}: {isa} has no {what}",
@@ -184,12 +193,12 @@ def _vector(found: Instruction, low: int, high: int, _third: int, isa: IsaName) 
     target = low >> 17 & 0xFF
     sources: tuple[int, ...] = (first,) if found.encoding == "vop1" else (first, second)
     if found.encoding == "vopc":
-        found = replace(found, scalar_target=106)
+        found = replace(found, scalar_target=VCC)
         target = -1
     elif found.encoding == "vop2" and "_co_" in found.name:
-        found = replace(found, scalar_target=106)
+        found = replace(found, scalar_target=VCC)
     if found.name in ("v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32", "v_cndmask_b32"):
-        sources = (*sources, 106)
+        sources = (*sources, VCC)
     if found.name == "v_readfirstlane_b32":
         found = replace(found, scalar_target=target)
         target = -1
@@ -241,6 +250,8 @@ def _sdwa(found: Instruction, sources: tuple[int, ...], word: int, isa: IsaName)
 def _vop3(found: Instruction, low: int, high: int, _third: int, isa: IsaName) -> Instruction:
     count = _count_sources(found.name)
     sources = tuple(high >> 9 * number & 0x1FF for number in range(count))
+    if found.name.startswith("v_div_fmas"):
+        sources = (*sources, VCC)
     found = replace(found, size=8, target=low & 0xFF, sources=sources, clamp=bool(low >> 15 & 1))
     found = replace(found, negative=high >> 29, output=high >> 27 & 3)
     if found.name.startswith("v_cmp"):

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from apuflow.core.errors import EngineError
 from apuflow.interpret.arithmetic import Array, bfloat
-from apuflow.interpret.encodings import VECTOR, Instruction
+from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import constant, put, scalar
-from apuflow.interpret.state import LANES, Waves
+from apuflow.interpret.state import LANES, Step, Waves
 
 _FORM: Final = re.compile(
     r"v_mfma_(f32|i32|f64)_(\d+)x(\d+)x(\d+)_?(?:(\d+)b_)?(f32|f16|bf16|i8|f64|xf32)(?:_1k)?"
@@ -45,7 +43,7 @@ def shape_of(name: str) -> Shape | None:
     return Shape(rows, columns, depth, blocks, found[6], found[1])
 
 
-def matrix_step(found: Instruction) -> Callable[[Waves], None]:
+def matrix_step(found: Instruction) -> Step:
     """What an instruction of matrix units does.
 
     Raises:
@@ -55,15 +53,11 @@ def matrix_step(found: Instruction) -> Callable[[Waves], None]:
         return _move(found)
     shape = shape_of(found.name)
     if shape is None or found.select or found.immediate:
-        raise EngineError(
-            f"the interpreter does not have {found.name} (at {found.address:#x})"
-            + (" with CBSZ, ABID" if shape else ""),
-            remedy="compile without it, or run the kernel on gem5",
-        )
+        raise lacking(found, " with CBSZ or ABID" if shape else "")
     return _product(found, shape)
 
 
-def _move(found: Instruction) -> Callable[[Waves], None]:
+def _move(found: Instruction) -> Step:
     reads = "read" in found.name
     code = found.sources[0]
 
@@ -82,7 +76,7 @@ def _spread(value: Array) -> Array:
     return np.asarray(value).reshape(-1, 1)
 
 
-def _product(found: Instruction, shape: Shape) -> Callable[[Waves], None]:
+def _product(found: Instruction, shape: Shape) -> Step:
     rows, columns, depth, blocks, kind, result = shape
     lane, item = _result_places(shape)
     a_lane, a_item = _input_places(rows, depth, blocks)

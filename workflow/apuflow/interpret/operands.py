@@ -13,8 +13,8 @@ import numpy as np
 
 from apuflow.core.errors import EngineError
 from apuflow.interpret.arithmetic import Array
-from apuflow.interpret.encodings import LITERAL, VECTOR, Dpp, Instruction, Sdwa
-from apuflow.interpret.state import EXEC, LANES, VCC, Lanes, Waves
+from apuflow.interpret.encodings import LITERAL, VCC, VECTOR, Dpp, Instruction, Sdwa
+from apuflow.interpret.state import EXEC, LANES, Lanes, Waves
 from apuflow.interpret.vector import TYPES
 
 Read: TypeAlias = Callable[[Waves], Array]
@@ -85,10 +85,11 @@ def source(found: Instruction, number: int, letter: str) -> Read:
     read = _unmodified(found, number, code, letter)
     if letter not in FLOATS:
         return read
-    return _with_signs(read, found.absolute >> number & 1, found.negative >> number & 1)
+    return with_signs(read, found.absolute >> number & 1, found.negative >> number & 1)
 
 
-def _with_signs(read: Read, absolute: int, negative: int) -> Read:
+def with_signs(read: Read, absolute: int, negative: int) -> Read:
+    """Floats as |x|, -x or -|x|."""
     if absolute and negative:
         return lambda waves: -np.abs(read(waves))
     if absolute:

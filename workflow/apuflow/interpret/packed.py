@@ -14,14 +14,14 @@ import numpy as np
 from apuflow.interpret.arithmetic import Array, fma32
 from apuflow.interpret.encodings import VECTOR, Instruction
 from apuflow.interpret.operands import constant, put, scalar, target, vector
-from apuflow.interpret.state import Waves
+from apuflow.interpret.state import Step, Waves
 from apuflow.interpret.vector import TYPES, meaning
 
 _PACKED: Final = re.compile(r"v_pk_(\w+)_(f16|i16|u16|b16|f32)")
 _LETTER: Final = {"f16": "h", "i16": "s", "u16": "w", "b16": "w", "f32": "f"}
 
 
-def packed_step(found: Instruction, isa: str) -> Callable[[Waves], None] | None:
+def packed_step(found: Instruction, isa: str) -> Step | None:
     """What the instruction does; None: it is not one of these."""
     if found.name == "v_pk_mov_b32":
         return _pairs(found, 2, lambda low, _high: low)
@@ -61,9 +61,7 @@ def _half(found: Instruction, number: int, letter: str, high: int, negative: int
     return read
 
 
-def _halves(
-    found: Instruction, letters: str, compute: Callable[..., Array], *, accumulates: bool
-) -> Callable[[Waves], None]:
+def _halves(found: Instruction, letters: str, compute: Callable[..., Array], *, accumulates: bool) -> Step:
     results = []
     for part, (select, negative) in enumerate(
         ((found.select, found.negative), (found.select_high, found.negative_high))
@@ -90,7 +88,7 @@ def _halves(
     return step
 
 
-def _pairs(found: Instruction, count: int, compute: Callable[..., Array]) -> Callable[[Waves], None]:
+def _pairs(found: Instruction, count: int, compute: Callable[..., Array]) -> Step:
     """Two fp32 operations on pairs of registers; OP_SEL says which of a pair's registers each takes."""
 
     def read(number: int, high: int, negative: int) -> Callable[[Waves], Array]:
@@ -124,7 +122,7 @@ def _pairs(found: Instruction, count: int, compute: Callable[..., Array]) -> Cal
     return step
 
 
-def _mix(found: Instruction, isa: str) -> Callable[[Waves], None]:
+def _mix(found: Instruction, isa: str) -> Step:
     """fp32 ``a * b + c``; OP_SEL_HI says which sources are fp16, OP_SEL which half; NEG_HI means |x|."""
 
     def read(number: int) -> Callable[[Waves], Array]:

@@ -84,7 +84,6 @@ class Machine:
     Args:
         buffers: bytes of each.
         images: code objects.
-        private: bytes of private memory that all wavefronts of one batch may take.
     """
 
     def __init__(self, buffers: Mapping[str, int], images: Sequence[Image]) -> None:

@@ -11,12 +11,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from apuflow.core.errors import EngineError
 from apuflow.interpret import arithmetic as do
 from apuflow.interpret.arithmetic import Array
-from apuflow.interpret.encodings import Instruction
+from apuflow.interpret.encodings import Instruction, lacking
 from apuflow.interpret.operands import scalar
-from apuflow.interpret.state import EXEC, M0, Lanes, Waves
+from apuflow.interpret.state import EXEC, M0, Lanes, Step, Waves, unpacked
 
 U, Q = np.uint32, np.uint64
 
@@ -222,7 +221,7 @@ _SAVED: Final[dict[str, Callable[[Lanes, Lanes], Lanes]]] = {
 _SAVES: Final = re.compile(r"s_(\w+)_(saveexec|wrexec)_b64")
 
 
-def scalar_step(found: Instruction) -> Callable[[Waves], None]:
+def scalar_step(found: Instruction) -> Step:
     """What a scalar instruction does that neither branches nor waits.
 
     Raises:
@@ -236,24 +235,19 @@ def scalar_step(found: Instruction) -> Callable[[Waves], None]:
         return _save(found, _SAVED[saved[1]], saved[2] == "saveexec")
     if special := _SPECIAL.get(found.name):
         return special(found)
-    raise EngineError(
-        f"the interpreter does not have {found.name} (at {found.address:#x})",
-        remedy="compile without it, or run the kernel on gem5",
-    )
+    raise lacking(found)
 
 
-def _computed(found: Instruction, known: _Meaning) -> Callable[[Waves], None]:
-    letters, _, reads_target = known.sources.partition(">")
+def _computed(found: Instruction, known: _Meaning) -> Step:
+    letters, reads_target, _ = known.sources.partition(">")
     reads: list[Callable[[Waves], Array]] = []
     for letter, code in zip(letters.replace("c", ""), found.sources, strict=True):
         read = scalar(code, letter, found.literal)
         reads.append(lambda waves, read=read: np.broadcast_to(read(waves), len(waves)))  # type: ignore[misc]
     if "c" in letters:
         reads.append(lambda waves: waves.scc)
-    if ">" in known.sources:
-        old = scalar(found.target, known.result, 0)
-        reads.append(old)
-    del reads_target
+    if reads_target:
+        reads.append(scalar(found.target, known.result, 0))
     write = store(found.target, known.result)
 
     def step(waves: Waves) -> None:
@@ -276,7 +270,7 @@ def store(register: int, letter: str) -> Callable[[Waves, Array], None]:
     def pair(waves: Waves, value: Array) -> None:
         raw = np.ascontiguousarray(value).view(Q)
         if register == EXEC:
-            waves.set_exec(_lanes(raw))
+            waves.set_exec(unpacked(raw))
         else:
             waves.s[register] = raw & Q(0xFFFFFFFF)
             waves.s[register + 1] = raw >> Q(32)
@@ -287,11 +281,7 @@ def store(register: int, letter: str) -> Callable[[Waves, Array], None]:
 _32: Final = {"u": np.uint32, "i": np.int32}
 
 
-def _lanes(raw: Array) -> Lanes:
-    return np.unpackbits(raw.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little").view(np.bool_)
-
-
-def _compared(found: Instruction, compute: Any, kind: str) -> Callable[[Waves], None]:
+def _compared(found: Instruction, compute: Any, kind: str) -> Step:
     letter = {"i32": "i", "u32": "u", "u64": "U"}[kind]
     if found.encoding == "sopk":
         value = scalar(found.target, letter, 0)
@@ -309,9 +299,7 @@ def _compared(found: Instruction, compute: Any, kind: str) -> Callable[[Waves], 
     return step
 
 
-def _save(
-    found: Instruction, combine: Callable[[Lanes, Lanes], Lanes], saves: bool
-) -> Callable[[Waves], None]:
+def _save(found: Instruction, combine: Callable[[Lanes, Lanes], Lanes], saves: bool) -> Step:
     code = found.sources[0]
     read = _mask_of(code, found.literal)
 
@@ -329,15 +317,15 @@ def _mask_of(code: int, literal: int) -> Callable[[Waves], Lanes]:
     if code <= EXEC:
         return lambda waves: waves.mask(code)
     read = scalar(code, "U", literal)
-    return lambda waves: np.broadcast_to(_lanes(np.atleast_1d(np.asarray(read(waves)))), waves.exec.shape)
+    return lambda waves: np.broadcast_to(unpacked(np.atleast_1d(np.asarray(read(waves)))), waves.exec.shape)
 
 
-def _move_immediate(found: Instruction) -> Callable[[Waves], None]:
+def _move_immediate(found: Instruction) -> Step:
     value = U(found.immediate & 0xFFFFFFFF)
     return lambda waves: waves.set_word(found.target, np.broadcast_to(value, len(waves)))
 
 
-def _add_immediate(found: Instruction) -> Callable[[Waves], None]:
+def _add_immediate(found: Instruction) -> Step:
     def step(waves: Waves) -> None:
         value, waves.scc = _add_signed(waves.word(found.target).view(np.int32), np.array(found.immediate))
         waves.set_word(found.target, value.view(U))
@@ -345,7 +333,7 @@ def _add_immediate(found: Instruction) -> Callable[[Waves], None]:
     return step
 
 
-def _multiply_immediate(found: Instruction) -> Callable[[Waves], None]:
+def _multiply_immediate(found: Instruction) -> Step:
     def step(waves: Waves) -> None:
         value = waves.word(found.target).view(np.int32) * np.int32(found.immediate)
         waves.set_word(found.target, value.view(U))
@@ -353,18 +341,18 @@ def _multiply_immediate(found: Instruction) -> Callable[[Waves], None]:
     return step
 
 
-def _choose_immediate(found: Instruction) -> Callable[[Waves], None]:
+def _choose_immediate(found: Instruction) -> Step:
     value = U(found.immediate & 0xFFFFFFFF)
     return lambda waves: waves.set_word(found.target, np.where(waves.scc, value, waves.word(found.target)))
 
 
-def _next_address(found: Instruction) -> Callable[[Waves], None]:
+def _next_address(found: Instruction) -> Step:
     write = store(found.target, "U")
     value = Q(found.address + found.size)
     return lambda waves: write(waves, np.full(len(waves), value))
 
 
-def _bit_compare(found: Instruction) -> Callable[[Waves], None]:
+def _bit_compare(found: Instruction) -> Step:
     wide = found.name.endswith("64")
     value = scalar(found.sources[0], "U" if wide else "u", found.literal)
     number = scalar(found.sources[1], "u", found.literal)
@@ -378,7 +366,7 @@ def _bit_compare(found: Instruction) -> Callable[[Waves], None]:
     return step
 
 
-def _move_relative(found: Instruction) -> Callable[[Waves], None]:
+def _move_relative(found: Instruction) -> Step:
     """S_MOVRELS, S_MOVRELD: a register whose number is M0 more."""
     count = 2 if found.name.endswith("64") else 1
     from_there = "rels" in found.name
@@ -397,19 +385,16 @@ _MODE: Final = 0x2F0
 """The register of the mode: subnormals are kept, rounding is to the nearest even."""
 
 
-def _get_register(found: Instruction) -> Callable[[Waves], None]:
+def _get_register(found: Instruction) -> Step:
     """S_GETREG_B32 of the mode; other hardware registers have no meaning here."""
     number, first, count = found.immediate & 63, found.immediate >> 6 & 31, (found.immediate >> 11 & 31) + 1
     if number != 1:
-        raise EngineError(
-            f"the interpreter does not have hardware register {number} (at {found.address:#x})",
-            remedy="compile without it, or run the kernel on gem5",
-        )
+        raise lacking(found, f" of hardware register {number}")
     value = U(_MODE >> first & (1 << count) - 1)
     return lambda waves: waves.set_word(found.target, np.broadcast_to(value, len(waves)))
 
 
-_SPECIAL: Final[dict[str, Callable[[Instruction], Callable[[Waves], None]]]] = {
+_SPECIAL: Final[dict[str, Callable[[Instruction], Step]]] = {
     "s_movk_i32": _move_immediate,
     "s_addk_i32": _add_immediate,
     "s_mulk_i32": _multiply_immediate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -15,7 +15,6 @@ from apuflow.interpret.encodings import Instruction
 Bits: TypeAlias = NDArray[np.uint32]
 Lanes: TypeAlias = NDArray[np.bool_]
 LANES: Final = 64
-VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126
 _PAGE: Final = 4096
@@ -202,7 +201,7 @@ class Waves:
         if register == EXEC:
             return self.exec
         pair = np.ascontiguousarray(self.s[register : register + 2].T)
-        return np.unpackbits(pair.view(np.uint8), axis=1, bitorder="little").view(np.bool_)
+        return unpacked(pair)
 
     def set_mask(self, register: int, lanes: Lanes) -> None:
         """Write lanes into a pair of scalar registers."""
@@ -224,9 +223,19 @@ class Waves:
             return
         words = packed(self.exec)
         words[:, register - EXEC] = value
-        self.set_exec(np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").view(np.bool_))
+        self.set_exec(unpacked(words))
 
 
 def packed(lanes: Lanes) -> Bits:
     """Lanes (wavefronts, 64) as two words for each wavefront."""
     return np.packbits(lanes, axis=1, bitorder="little").view(np.uint32)
+
+
+def unpacked(words: NDArray[Any]) -> Lanes:
+    """Lanes of 64 bits for each wavefront: of one word of 64 bits, or of two of 32."""
+    raw = words.view(np.uint8).reshape(-1, LANES // 8)
+    return np.unpackbits(raw, axis=1, bitorder="little").view(np.bool_)
+
+
+Step: TypeAlias = Callable[[Waves], None]
+"""What an instruction does."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
-from apuflow.core.errors import EngineError
-from apuflow.interpret.encodings import VECTOR, Instruction
+from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import Read, dpp_written, put, scalar, source, target, vector
-from apuflow.interpret.state import M0, Waves
+from apuflow.interpret.state import M0, Step, Waves
 from apuflow.interpret.vector import Meaning, meaning
-
-Step: TypeAlias = Callable[[Waves], None]
 
 
 def vector_step(found: Instruction, isa: str) -> Step:
@@ -33,19 +30,15 @@ def vector_step(found: Instruction, isa: str) -> Step:
         return matrix_step(found)
     if step := packed_step(found, isa):
         return step
-    raise EngineError(
-        f"the interpreter does not have {found.name} (at {found.address:#x})",
-        remedy="compile without it, or run the kernel on gem5",
-    )
+    raise lacking(found)
 
 
-def computed(found: Instruction, known: Meaning, isa: str) -> Step:
-    """The step of an instruction of this meaning."""
+def computed(found: Instruction, known: Meaning, isa: str, first: Read | None = None) -> Step:
+    """The step of an instruction of this meaning; ``first``: in place of its first source."""
     count = len(known.sources) - known.accumulates
-    sources = found.sources[:count]
-    if len(sources) < count:  # v_div_fmas reads VCC
-        found = _with_vcc(found)
     reads = [source(found, number, known.sources[number]) for number in range(count)]
+    if first is not None:
+        reads[0] = first
     if known.accumulates:
         reads.append(vector(found.target, known.sources[-1]))
     written = None if found.dpp is None else dpp_written(found.dpp)
@@ -82,12 +75,6 @@ def computed(found: Instruction, known: Meaning, isa: str) -> Step:
         case [one, two, three]:
             return lambda waves: write(waves, compute(one(waves), two(waves), three(waves)), None)
     return lambda waves: write(waves, compute(*(read(waves) for read in reads)), None)
-
-
-def _with_vcc(found: Instruction) -> Instruction:
-    from dataclasses import replace
-
-    return replace(found, sources=(*found.sources, 106))
 
 
 def _compare(found: Instruction, known: Meaning, reads: list[Read]) -> Step:
