@@ -1,4 +1,4 @@
-"""Memory instructions: SMEM, FLAT, GLOBAL, SCRATCH, MUBUF and DS.
+"""Memory instructions: SMEM, FLAT, GLOBAL, SCRATCH and MUBUF.
 
 Source: AMD's manual "Vega Instruction Set Architecture", chapters 7 to 11; the swizzle of private memory
 is chapter 8.1.5.1 with elements of 4 bytes and an index stride of 64.
@@ -18,10 +18,10 @@ from apuflow.interpret.as_gem5 import mixed_words
 from apuflow.interpret.atomics import atomic, operation
 from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import put, scalar, vector
-from apuflow.interpret.state import LANES, M0, Lanes, Lds, Memory, OutOfBounds, Step, Waves
+from apuflow.interpret.state import LANES, Lanes, Lds, Memory, OutOfBounds, Step, Waves
 
 Places = NDArray[np.int64]
-_LANE: Final = np.arange(LANES, dtype=np.int64)
+LANE: Final = np.arange(LANES, dtype=np.int64)
 
 
 class Width(NamedTuple):
@@ -82,9 +82,8 @@ def _extended(value: Array, width: Width) -> Array:
     return value.astype(narrow).astype(np.int32).view(np.uint32)
 
 
-def _to_registers(
-    waves: Waves, register: int, values: list[Array], width: Width, lanes: Lanes | None
-) -> None:
+def to_registers(waves: Waves, register: int, values: list[Array], width: Width, lanes: Lanes | None) -> None:
+    """Write what :func:`load` has read, where lanes (None: those of EXEC) are active."""
     if width.half is not None:
         put(
             waves,
@@ -97,14 +96,15 @@ def _to_registers(
         put(waves, waves.v[register + number], _extended(value, width), lanes)
 
 
-def _from_registers(waves: Waves, register: int, width: Width, lanes: Lanes) -> list[Array]:
+def from_registers(waves: Waves, register: int, width: Width, lanes: Lanes) -> list[Array]:
+    """Words of the active lanes, for :func:`save`."""
     count = max(1, width.size // 4)
     if width.half:
         return [waves.v[register][lanes] >> np.uint32(16)]
     return [waves.v[register + number][lanes] for number in range(count)]
 
 
-def _register(found: Instruction, code: int) -> Callable[[Waves], int]:
+def data_register(found: Instruction, code: int) -> Callable[[Waves], int]:
     """A data register, which may be one of the accumulation registers."""
     number = code - VECTOR if code >= VECTOR else code
     if "acc" in found.flags:
@@ -122,13 +122,11 @@ def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
     match found.encoding:
         case "smem":
             step = _scalar_memory(found)
-        case "ds":
-            step = _ds(found, "lds_triples" in defects)
         case "flat" | "global" | "scratch":
             step = _through(found, _flat_address(found))
         case "mubuf":
             step = (
-                _nothing
+                nothing
                 if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
                 else _buffer(found, "buffer_pairs" in defects)
             )
@@ -137,13 +135,14 @@ def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
     return step
 
 
-def _nothing(_waves: Waves) -> None:
-    return None
+def nothing(_waves: Waves) -> None:
+    """Change nothing."""
+    return
 
 
 def _scalar_memory(found: Instruction) -> Step | None:
     if found.name in ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol"):
-        return _nothing
+        return nothing
     form = re.fullmatch(r"s_(buffer_)?(load|store)_(dword(?:x\d+)?)", found.name)
     if not form:
         return _clock(found) if found.name in ("s_memtime", "s_memrealtime") else None
@@ -192,7 +191,7 @@ def _flat_address(found: Instruction) -> Callable[[Waves], Array]:
                 else np.asarray(base(waves))[:, None].astype(np.int64)
             )
             inside = np.broadcast_to(inside + offset, waves.exec.shape)
-            return waves.private[:, None] + (inside & ~3) * LANES + _LANE * 4 + (inside & 3)
+            return waves.private[:, None] + (inside & ~3) * LANES + LANE * 4 + (inside & 3)
 
         return private
     if has_scalar:
@@ -212,7 +211,7 @@ def _through(found: Instruction, addresses: Callable[[Waves], Array]) -> Step | 
     width = width_of(rest)
     if width is None or kind not in ("load", "store"):
         return None
-    data = _register(found, found.target if kind == "load" else found.sources[1])
+    data = data_register(found, found.target if kind == "load" else found.sources[1])
     size = width.size
 
     def step(waves: Waves) -> None:
@@ -222,20 +221,21 @@ def _through(found: Instruction, addresses: Callable[[Waves], Array]) -> Step | 
         if waves.watch is not None:
             waves.watch.vector(found, waves, where, size, lanes)
         if kind == "store":
-            values = _from_registers(waves, data(waves), width, lanes)
+            values = from_registers(waves, data(waves), width, lanes)
             _save(waves, found, where, chosen, size, values, spread)
             return
         values = _load(waves, found, where, chosen, size, spread)
         if waves.full:
             values = [value.reshape(where.shape) for value in values]
         else:
-            values = [_scattered(value, lanes) for value in values]
-        _to_registers(waves, data(waves), values, width, None)
+            values = [scattered(value, lanes) for value in values]
+        to_registers(waves, data(waves), values, width, None)
 
     return step
 
 
-def _scattered(values: Array, lanes: Lanes) -> Array:
+def scattered(values: Array, lanes: Lanes) -> Array:
+    """Values of the active lanes as (wavefronts, lanes), 0 elsewhere."""
     whole = np.zeros(lanes.shape, values.dtype)
     whole[lanes] = values
     return whole
@@ -262,7 +262,8 @@ def _save(
         save(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4, [value])
 
 
-def _who(found: Instruction, waves: Waves, wave: int, lane: int) -> str:
+def who(found: Instruction, waves: Waves, wave: int, lane: int) -> str:
+    """The instruction, workgroup and lane of an access, for messages."""
     return f"{found}, workgroup {waves.lds.numbers[waves.group[wave]]}, lane {lane}"
 
 
@@ -273,7 +274,7 @@ def _places(waves: Waves, found: Instruction, where: Array, chosen: Array, size:
         limit = waves.memory.missing(chosen, size)
         wave, lane = (int(each[0]) for each in np.nonzero((where == chosen[limit]) & waves.exec))
         raise OutOfBounds(
-            f"{error.message}; {_who(found, waves, wave, lane)}",
+            f"{error.message}; {who(found, waves, wave, lane)}",
             remedy="correct the kernel's index, the launch's grid or the buffer's elements",
         ) from None
 
@@ -296,7 +297,7 @@ def _global_atomic(found: Instruction, word: str, addresses: Callable[[Waves], A
         old = atomic(waves.memory, places, known, values)
         if returns:
             for number, value in enumerate(old):
-                put(waves, waves.v[goal + number], _scattered(value, waves.exec), None)
+                put(waves, waves.v[goal + number], scattered(value, waves.exec), None)
 
     return step
 
@@ -313,7 +314,7 @@ def _buffer(found: Instruction, mixes: bool) -> Step | None:
     index_first = "idxen" in found.flags
     address, resource = found.sources[0] - VECTOR, found.sources[1]
     scalar_offset = scalar(found.sources[2], "u", 0)
-    data = _register(found, found.target)
+    data = data_register(found, found.target)
     steps = 1 if kind == "atomic" else max(1, width.size // 4)
     piece = width.size if steps == 1 else 4
 
@@ -331,13 +332,13 @@ def _buffer(found: Instruction, mixes: bool) -> Step | None:
         register = data(waves)
         mixed = None
         if mixes and kind == "store" and steps in (2, 3):
-            sent = _from_registers(waves, register, width, waves.exec)
-            mixed = [_scattered(each, waves.exec) for each in mixed_words(sent, waves.exec, 4, steps)]
+            sent = from_registers(waves, register, width, waves.exec)
+            mixed = [scattered(each, waves.exec) for each in mixed_words(sent, waves.exec, 4, steps)]
         for number in range(steps):
             offset = np.broadcast_to(index * stride + inside + 4 * number, waves.exec.shape)
             raw = np.where(stride == 0, offset + piece - 1 < records - extra, index < records)
             lanes = waves.exec & (raw | by_lane)
-            swizzled = (offset & ~3) * LANES + _LANE * 4 + (offset & 3)
+            swizzled = (offset & ~3) * LANES + LANE * 4 + (offset & 3)
             where = base + extra + np.where(by_lane, swizzled, offset)
             if waves.watch is not None and number == 0:
                 waves.watch.vector(found, waves, where, width.size, lanes)
@@ -353,134 +354,8 @@ def _buffer(found: Instruction, mixes: bool) -> Step | None:
                 save(waves.memory, places, piece, [mixed[number][lanes]])
             else:
                 narrow = Width(piece, half=width.half)
-                save(waves.memory, places, piece, _from_registers(waves, register + number, narrow, lanes))
+                save(waves.memory, places, piece, from_registers(waves, register + number, narrow, lanes))
         if kind == "load" or ("glc" in found.flags and known is not None):
-            _to_registers(waves, register, values, width, None)
+            to_registers(waves, register, values, width, None)
 
     return step
-
-
-_DS: Final = re.compile(r"ds_(read|write)(2?)(st64)?(_addtid)?_((?:[bui]\d+)(?:_d16(?:_hi)?)?)")
-
-
-def _ds(found: Instruction, mixes: bool) -> Step | None:
-    if found.name in ("ds_nop",):
-        return _nothing
-    if found.name in ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32"):
-        return _exchange(found)
-    form = _DS.fullmatch(found.name)
-    if not form:
-        return _ds_atomic(found)
-    width = width_of(form[5])
-    if width is None:
-        return None
-    size = width.size
-    scale = size * (64 if form[3] else 1)
-    offsets = (
-        [each * scale for each in found.offsets] if form[2] else [found.offsets[0] | found.offsets[1] << 8]
-    )
-    reads, by_lane = form[1] == "read", bool(form[4])
-    goal = _register(found, found.target)
-    sources = [_register(found, code) for code in found.sources[1:]]
-    address = found.sources[0] - VECTOR
-
-    def step(waves: Waves) -> None:
-        if by_lane:
-            first = waves.s[M0].astype(np.int64)[:, None] + 4 * _LANE
-        else:
-            first = waves.v[address].astype(np.int64)
-        for number, offset in enumerate(offsets):
-            inside = first + offset & 0xFFFFFFFF
-            _check_lds(waves, found, inside, size)
-            if waves.watch is not None:
-                waves.watch.lds(found, waves, inside, size)
-            places = inside + (waves.group * waves.lds.stride)[:, None]
-            if reads:
-                values = load(waves.lds, np.where(waves.exec, places, 0), size)
-                if mixes and size == 12:
-                    read = mixed_words([each[waves.exec] for each in values], waves.exec, 3, 4)
-                    values = [_scattered(each, waves.exec) for each in read]
-                _to_registers(waves, goal(waves) + number * max(1, size // 4), values, width, None)
-            else:
-                values = _from_registers(waves, sources[number](waves), width, waves.exec)
-                if mixes and size == 12:
-                    values = mixed_words(values, waves.exec, 4, 3)
-                save(waves.lds, places[waves.exec], size, values)
-
-    return step
-
-
-def _check_lds(waves: Waves, found: Instruction, inside: Array, size: int) -> None:
-    wrong = waves.exec & ((inside < 0) | (inside + size > waves.lds.size))
-    if wrong.any():
-        wave, lane = (int(each[0]) for each in np.nonzero(wrong))
-        raise OutOfBounds(
-            f"{size} bytes at byte {int(inside[wave, lane])} of {waves.lds.size} bytes of LDS; "
-            f"{_who(found, waves, wave, lane)}",
-            remedy="correct the kernel's index, or the bytes of LDS that the launch gives",
-        )
-
-
-def _ds_atomic(found: Instruction) -> Step | None:
-    word = found.name.removeprefix("ds_")
-    returns = "_rtn" in word or word.startswith("wrxchg")
-    known = operation(word.replace("_rtn", ""), lds=True)
-    if known is None:
-        return None
-    offset = found.offsets[0] | found.offsets[1] << 8
-    words = known.size // 4
-    registers = [code - VECTOR for code in found.sources[1:]]
-
-    def step(waves: Waves) -> None:
-        inside = waves.v[found.sources[0] - VECTOR].astype(np.int64) + offset & 0xFFFFFFFF
-        _check_lds(waves, found, inside, known.size)
-        if waves.watch is not None:
-            waves.watch.lds(found, waves, inside, known.size)
-        places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
-        values = [
-            waves.v[registers[operand] + number][waves.exec]
-            for operand in range(known.operands)
-            for number in range(words)
-        ]
-        old = atomic(waves.lds, places, known, values)
-        if returns:
-            for number, value in enumerate(old):
-                put(waves, waves.v[found.target + number], _scattered(value, waves.exec), None)
-
-    return step
-
-
-def _exchange(found: Instruction) -> Step:
-    """Values of other lanes; a lane that is not active gives 0."""
-    address, data = found.sources[0] - VECTOR, found.sources[1] - VECTOR
-    offset = found.offsets[0] | found.offsets[1] << 8
-    if found.name == "ds_swizzle_b32":
-        lanes = _swizzled(offset)
-
-        def swizzle(waves: Waves) -> None:
-            value = waves.v[address][:, lanes]
-            put(waves, waves.v[found.target], np.where(waves.exec[:, lanes], value, np.uint32(0)), None)
-
-        return swizzle
-    pushes = found.name == "ds_permute_b32"
-
-    def step(waves: Waves) -> None:
-        other = ((waves.v[address] + np.uint32(offset)) >> np.uint32(2) & np.uint32(63)).astype(np.int64)
-        if pushes:
-            value = np.zeros(waves.exec.shape, np.uint32)
-            wave, lane = np.nonzero(waves.exec)
-            value[wave, other[wave, lane]] = waves.v[data][wave, lane]
-        else:
-            active = np.take_along_axis(waves.exec, other, 1)
-            value = np.where(active, np.take_along_axis(waves.v[data], other, 1), np.uint32(0))
-        put(waves, waves.v[found.target], value, None)
-
-    return step
-
-
-def _swizzled(offset: int) -> Array:
-    """The lane that each lane reads (DS_SWIZZLE_B32's two modes)."""
-    if offset >> 15:
-        return _LANE & ~3 | offset >> 2 * (_LANE & 3) & 3
-    low = ((_LANE & 31) & (offset & 31) | offset >> 5 & 31) ^ (offset >> 10 & 31)
-    return _LANE & 32 | low

@@ -12,6 +12,7 @@ from apuflow.interpret.access import memory_step
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.as_gem5 import as_executed, own_step
 from apuflow.interpret.encodings import VCC, Instruction, Program, lacking
+from apuflow.interpret.lds import lds_step
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.scalar_unit import scalar_step, store
 from apuflow.interpret.state import Step, Waves
@@ -98,6 +99,8 @@ def step_of(found: Instruction, isa: str, defects: Collection[str] = ()) -> Step
             return scalar_step(found)
         case "vop1" | "vop2" | "vopc" | "vop3" | "vop3p":
             return vector_step(found, isa)
+        case "ds":
+            return lds_step(found, defects)
     return memory_step(found, defects)
 
 
