@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from apuflow.core.errors import DescribedError
 from apuflow.plan.storage import in_the_project
 
-_OF_THE_MACHINE = (
+ENVIRONMENT_ERRNOS = (
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EROFS,
@@ -58,7 +58,7 @@ def logged(log: str | Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = path.open("a", encoding="utf-8", buffering=1)
     except OSError as error:
-        print(_of_the_machine(error), file=sys.stderr)
+        print(_environment_message(error), file=sys.stderr)
         raise SystemExit(1) from None
     try:
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
@@ -67,8 +67,8 @@ def logged(log: str | Path) -> Iterator[None]:
         _say(stream, str(error))
         raise SystemExit(1) from None
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
-            _say(stream, _of_the_machine(error))
+        if isinstance(error, OSError) and error.errno in ENVIRONMENT_ERRNOS:
+            _say(stream, _environment_message(error))
         else:
             _say(stream, traceback.format_exc())
             print(f"unexpected error, see {path}", file=sys.stderr)
@@ -78,7 +78,7 @@ def logged(log: str | Path) -> Iterator[None]:
             stream.close()
 
 
-def _of_the_machine(error: OSError) -> str:
+def _environment_message(error: OSError) -> str:
     where = f"\n  file:  {error.filename}" if error.filename else ""
     return f"{error.strerror or error}{where}\n  fix:   make room there or give permission, then run again"
 

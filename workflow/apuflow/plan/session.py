@@ -205,8 +205,8 @@ def check_targets(campaign: Campaign, named_targets: Iterable[str]) -> None:
             campaign.check_figure(named["figure"])
         elif "workload" not in named:
             campaign.figure_names(named["under"])
-        asked = [*campaign.workloads(sweep), *campaign.shown(sweep)]
-        for workload in [named["workload"]] if "workload" in named else dict.fromkeys(asked):
+        workloads = [*campaign.workloads(sweep), *campaign.shown(sweep)]
+        for workload in [named["workload"]] if "workload" in named else dict.fromkeys(workloads):
             campaign.points(sweep.name, workload)
 
 

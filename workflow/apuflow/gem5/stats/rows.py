@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -149,15 +149,18 @@ class Rows:
         start, stop = self._ends[:, row].tolist()
         return self._text[start:stop].tobytes().decode("utf-8", "replace")
 
+    def _cells(self, row: int) -> Iterator[re.Match[str]]:
+        """``value share% cumulative% | ...  # description``."""
+        return filter(None, map(_CELL.match, self.tail(row).partition(" # ")[0].split("|")))
+
     def cell_values(self, row: int) -> list[float]:
         """The numbers in the cells of a one-line row."""
-        parts = (_CELL.match(part) for part in self.tail(row).partition(" # ")[0].split("|"))
-        return [float(part[1]) for part in parts if part]
+        return [float(part[1]) for part in self._cells(row)]
 
     def cells(self, row: int) -> tuple[Cell, ...]:
-        """Cells of a one-line row: ``value share% cumulative% | ...  # description``."""
-        parts = (_CELL.match(part) for part in self.tail(row).partition(" # ")[0].split("|"))
-        return tuple(Cell(float(part[1]), _percent(part[2]), _percent(part[3])) for part in parts if part)
+        """Cells of a one-line row."""
+        parts = self._cells(row)
+        return tuple(Cell(float(part[1]), _percent(part[2]), _percent(part[3])) for part in parts)
 
 
 def _percent(text: str | None) -> float | None:
