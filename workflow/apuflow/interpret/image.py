@@ -12,24 +12,23 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import EngineError
+from apuflow.core.gpus import GPUS
+from apuflow.core.isa import GCN3, VEGA, Isa
 from apuflow.interpret.opcodes import IsaName
 from apuflow.miopen import elf
 from apuflow.miopen.compiler import read_code_object
 
 _DESCRIPTOR: Final = struct.Struct("<III4xq20xIIIHH")
+_ISAS: Final[Mapping[Isa, IsaName]] = {GCN3: "gcn3", VEGA: "vega"}
 _MACHINES: Final[Mapping[int, tuple[str, IsaName]]] = {
-    0x28: ("gfx801", "gcn3"),
-    0x29: ("gfx802", "gcn3"),
-    0x2A: ("gfx803", "gcn3"),
-    0x2C: ("gfx900", "vega"),
-    0x2D: ("gfx902", "vega"),
+    **{each.elf_machine: (each.name, _ISAS[each.isa]) for each in GPUS.values()},
     0x2F: ("gfx906", "gfx906"),
     0x30: ("gfx908", "gfx908"),
     0x3F: ("gfx90a", "gfx90a"),
     0x40: ("gfx940", "gfx940"),
     0x4C: ("gfx942", "gfx940"),
 }
-"""Low byte of ``e_flags``: GPU and instruction set."""
+"""Low byte of ``e_flags``: GPU and instruction set; gem5's own and those that no release of it names."""
 
 
 @dataclass(frozen=True)
