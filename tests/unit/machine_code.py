@@ -62,6 +62,7 @@ def execute(
         np.zeros(1, np.bool_),
         group,
         group,
+        group,
         Memory({"data": 4096}),
         Lds(1, lds),
         256,

@@ -11,8 +11,7 @@ from apuflow.preview.traffic import traffic
 
 
 def traffic_of(step: Step, machine: GpuModel) -> SimpleNamespace:
-    """Its traffic and its page walks."""
+    """Its traffic."""
     found = traffic(Launches.of([step], [machine]))
-    columns = {"tcc_misses": found.tcc_misses, "requested": found.requested, **found.walks._asdict()}
-    columns |= {name: column for name, column in found._asdict().items() if name != "walks"}
+    columns = {"tcc_misses": found.tcc_misses, "requested": found.requested, **found._asdict()}
     return SimpleNamespace(**{name: float(column[0]) for name, column in columns.items()})

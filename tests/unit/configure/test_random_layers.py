@@ -6,10 +6,9 @@ from pathlib import Path
 
 from apuflow.configure import load_sweep
 from apuflow.plan.points import points, sweep_workloads
-from apuflow.score.errors import held_out
 
 
-def test_at_least_150_layers_over_units_options_and_primitives_with_a_third_held_out(root: Path) -> None:
+def test_at_least_150_layers_over_units_options_and_primitives(root: Path) -> None:
     sweep = load_sweep("random_layers", root)
     drawn = [
         point
@@ -24,4 +23,3 @@ def test_at_least_150_layers_over_units_options_and_primitives_with_a_third_held
     for option in ("num-tccs", "tcc-size", "num-dirs", "mem-type", "gpu-clock", "bw-scalor"):
         assert len({point.options[option] for point in drawn}) >= 2, option
     assert any(len(point.launches()) > 1 for point in drawn)
-    assert 0.25 <= sum(held_out(point.id) for point in drawn) / len(drawn) <= 0.42

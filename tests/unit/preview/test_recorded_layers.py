@@ -23,7 +23,7 @@ COUNTERS: dict[str, Callable[[Traffic], NDArray[np.float64]]] = {
     "dram_bytes_read": lambda flow: (flow.dram_reads + flow.queued_reads) * LINE,
     "dram_bytes_written": lambda flow: (flow.dram_writes + flow.queued_writes) * LINE,
     "passed_on": lambda flow: flow.passed_on,
-    "cold_pages": lambda flow: flow.walks.cold_pages,
+    "cold_pages": lambda flow: flow.cold_pages,
 }
 CLASSES: dict[str, tuple[str, ...]] = {
     "instructions": ("instructions",),

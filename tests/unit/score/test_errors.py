@@ -11,11 +11,11 @@ from apuflow.core.errors import ConfigError
 from apuflow.score import errors as module
 from apuflow.score.errors import (
     Scored,
-    held_out,
-    held_out_of,
+    folds,
     measured_error,
     ordered_pairs,
     point_errors,
+    random_layers,
     read_runs,
     recorded,
     report,
@@ -119,16 +119,17 @@ def test_the_previews_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "relu_fwd 50/50, softmax_fwd 20/28 " in primitives
 
 
-def test_a_third_is_held_out_and_the_kernels_of_a_point_stay_together() -> None:
-    """A point's kernels share caches and pages: some of them in view would show the others."""
-    rows = [(f"p{number}.{kernel}", f"p{number}") for number in range(300) for kernel in range(3)]
-    frame = pd.DataFrame(rows, columns=["id", "point"])
-    kept = held_out_of(frame)
-    assert set(kept.groupby("point").size()) == {3}
-    assert 80 <= kept["point"].nunique() <= 120
-    assert set(kept["point"]) == {name for name in frame["point"].unique() if held_out(name)}
-    alone = held_out_of(frame[["id"]])
-    assert set(alone["id"]) == {name for name in frame["id"] if held_out(name)}
+def test_a_recorded_run_is_scored_by_trees_that_have_not_seen_its_layer() -> None:
+    """Whatever the machine; a layer from which nothing was learned, by all of them."""
+    drawn = read_runs(random_layers())
+    parts = folds(drawn)
+    unseen = drawn["draw"].isin([str(number) for number in range(24, 29)]).to_numpy()
+    assert set(parts[~unseen]) == {0, 1, 2, 3, 4}
+    assert (parts[unseen] == -1).mean() > 0.95  # a small layer may be drawn twice
+    of_layer = pd.Series(parts[~unseen]).groupby(
+        drawn["config"][~unseen].to_numpy() + drawn["kernel"][~unseen]
+    )
+    assert of_layer.nunique().max() == 1
 
 
 @pytest.mark.parametrize("option", ["TCP_latency", "mandatory_queue_latency", "cpu_to_dir_latency"])

@@ -25,15 +25,12 @@ def score(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     rows: Annotated[bool, typer.Option("--rows", help="print every run as well")] = False,
-    held_out: Annotated[
-        bool, typer.Option("--held-out", help="only the third of the runs that the model is not made with")
-    ] = False,
     figure: Annotated[
         Path | None,
         typer.Option(help="draw preview against gem5 here, a panel per primitive: .svg, .png and .csv"),
     ] = None,
 ) -> None:
-    """Score the preview against measured runs.
+    """Score the preview against measured runs; what it learned from a layer takes no part in its score.
 
     Shown are median, mean, 90th percentile and maximum of |error| of the GPU cycles, and of the pairs of a
     sweep of compute units more than 10 % apart the share that it puts in the measured order; in all and per
@@ -46,10 +43,7 @@ def score(
     from apuflow.score import errors as scoring
 
     stem = None if figure is None else stem_of(figure)
-    frame = scoring.read_tables(runs or scoring.recorded())
-    if held_out:
-        frame = scoring.held_out_of(frame)
-    scored = scoring.score(frame)
+    scored = scoring.score(scoring.read_tables(runs or scoring.recorded()))
     errors = scoring.report(scored)
     for reason, number in scored.refused.items():
         print(f"refused: {reason} ({many(number, 'run')})", file=sys.stderr)

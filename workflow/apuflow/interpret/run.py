@@ -231,6 +231,7 @@ class _Session:
         base = memory.places["private memory"].address if start.private else 0
         slot = self.waves // BATCH % _SLOTS * BATCH + np.arange(count, dtype=np.int64)
         private = base + slot * (-(-start.private // 4) * 4 * LANES)
+        started = self.waves + np.arange(count, dtype=np.int64)
         self._set_scalars(s, numbers[group], private, base)
         self.groups += groups
         self.waves += count
@@ -245,6 +246,7 @@ class _Session:
             active,
             np.zeros(count, np.bool_),
             group,
+            started,
             private,
             memory,
             lds,
@@ -341,6 +343,8 @@ class _Pool:
         others = min(self.ready, default=(1 << 62, 0))[0]
         for _ in range(PATIENCE):
             block = session.block(self.program, address)
+            if waves.watch is not None:
+                waves.watch.block(block.instructions, waves)
             for step in block.steps:
                 step(waves)
             count = len(waves)

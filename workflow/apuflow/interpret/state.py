@@ -113,7 +113,10 @@ class Lds:
 
 
 class Watch(Protocol):
-    """Is told of each execution of a memory instruction, before it happens."""
+    """Is told of each execution of a block, and of each memory instruction in it, before it happens."""
+
+    def block(self, instructions: Sequence[Instruction], waves: Waves) -> None:
+        """Wavefronts begin these instructions, which end with a branch or a wait, or at a place to meet."""
 
     def scalar(self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int) -> None:
         """``size`` bytes at one address a wavefront."""
@@ -137,6 +140,7 @@ class Waves:
         exec: active lanes, (wavefronts, 64).
         scc: (wavefronts,).
         group: number of each one's workgroup in this run; its LDS is the one of that number.
+        number: of each one in the launch, in the order of their start.
         private: address of each one's private memory.
         accumulation: number of the first accumulation register among the vector registers.
         watch: what wants to know of memory accesses.
@@ -147,6 +151,7 @@ class Waves:
     exec: Lanes
     scc: Lanes
     group: NDArray[np.int64]
+    number: NDArray[np.int64]
     private: NDArray[np.int64]
     memory: Memory
     lds: Lds
@@ -173,6 +178,7 @@ class Waves:
             exec=self.exec[chosen],
             scc=self.scc[chosen],
             group=self.group[chosen],
+            number=self.number[chosen],
             private=self.private[chosen],
         )
 
@@ -188,6 +194,7 @@ class Waves:
             exec=np.concatenate([part.exec for part in parts]),
             scc=np.concatenate([part.scc for part in parts]),
             group=np.concatenate([part.group for part in parts]),
+            number=np.concatenate([part.number for part in parts]),
             private=np.concatenate([part.private for part in parts]),
         )
 

@@ -17,20 +17,18 @@ def counter_columns(result: Times) -> dict[str, np.ndarray]:
         an element per launch: all counters of that table, NaN where the model has none.
     """
     profiles, n, m = result.launches.profiles, result.launches.counts, result.launches.machines
-    t, walks = result.traffic, result.traffic.walks
+    t, terms = result.traffic, result.terms
     groups, waves = profiles.workgroups.astype(np.float64), profiles.wavefronts.astype(np.float64)
     peak = m.dram.peak_bytes_per_ns * 1e9
-    used = result.used
+    used = result.launches.used
     cycles = np.rint(result.ns / m.gpu_ns)
     busiest = np.ceil(groups / np.maximum(used, 1.0))
-    awake = result.start_ns + (result.ns - result.start_ns) * groups / np.maximum(used * busiest, 1.0)
+    awake = terms.start + (result.ns - terms.start) * groups / np.maximum(used * busiest, 1.0)
     cu_cycles = np.rint(awake / m.gpu_ns * used)
     slot_cycles = cu_cycles * m.slots
-    resident = np.minimum(
-        waves * result.residence_ns / m.gpu_ns + used * result.start_ns / m.gpu_ns, slot_cycles
-    )
+    resident = np.minimum(waves * terms.residence / m.gpu_ns + used * terms.start / m.gpu_ns, slot_cycles)
     ready, waiting = result.ready_share * resident, (1.0 - result.ready_share) * resident
-    fetch = np.minimum(waiting, used * result.fetch_ns / m.gpu_ns)
+    fetch = np.minimum(waiting, used * terms.fetch / m.gpu_ns)
     lds = n.lds_reads + n.lds_writes
     vector_memory = n.loads + n.stores
     issued = n.instructions
@@ -88,11 +86,11 @@ def counter_columns(result: Times) -> dict[str, np.ndarray]:
         "tcc_writes": t.tcc_writes,
         "tcc_atomics": np.zeros(len(waves)),
         "l3_hits": t.l3_hits,
-        "l1_tlb_misses": walks.l1_tlb_misses,
-        "page_walks": walks.cold_pages,
-        "token_cycles": result.token_ns / m.gpu_ns,
-        "walk_cycles": result.walk_ns / m.gpu_ns,
-        "dram_busy_cycles": result.dram_ns / m.gpu_ns,
+        "l1_tlb_misses": t.l1_tlb_misses,
+        "page_walks": t.cold_pages,
+        "token_cycles": result.busy_ns("tokens") * groups / busiest / m.gpu_ns,
+        "walk_cycles": terms.walks / m.gpu_ns,
+        "dram_busy_cycles": result.busy_ns("dram") / m.gpu_ns,
         "dram_bytes_read": (t.dram_reads + t.queued_reads + t.code_misses) * 64,
         "dram_bytes_written": (t.dram_writes + t.queued_writes) * 64,
         "dram_bus_bytes_read": (t.dram_reads + t.code_misses) * 64,

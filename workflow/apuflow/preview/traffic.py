@@ -22,7 +22,6 @@ from apuflow.preview.reuse import (
     survives,
 )
 from apuflow.preview.tables import NO_ADDERS, Accesses, Array, Launches, Table
-from apuflow.preview.walks import Walks, walks
 
 
 class Traffic(NamedTuple):
@@ -40,7 +39,7 @@ class Traffic(NamedTuple):
         line_turns: stores of workgroups to a line that they share, one after the other.
         code_reads, code_misses: lines of code and scalars that the instruction and scalar caches ask the TCC
             for, and those that it does not have.
-        walks: page walks.
+        cold_pages: page walks. l1_tlb_misses: of coalesced lookups.
     """
 
     tcp_loads: Array
@@ -61,7 +60,8 @@ class Traffic(NamedTuple):
     line_turns: Array
     code_reads: Array
     code_misses: Array
-    walks: Walks
+    cold_pages: Array
+    l1_tlb_misses: Array
 
     @property
     def tcc_misses(self) -> Array:
@@ -247,5 +247,13 @@ def traffic(launches: Launches) -> Traffic:
         line_turns=stored.line_turns,
         code_reads=-(-launches.used // launches.machines.compute_units_per_sqc) * (code + SCALAR_LINES),
         code_misses=np.where(found.code_kept, 0.0, code) + SCALAR_LINES,
-        walks=walks(launches),
+        cold_pages=launches.accesses.sum(launches.accesses.cold_pages),
+        l1_tlb_misses=_l1_tlb_misses(launches.accesses),
     )
+
+
+def _l1_tlb_misses(accesses: Accesses) -> Array:
+    """Each compute unit misses a page once, if it has the instructions for it; a page that is walked is missed."""
+    units = np.maximum(1.0, np.minimum(accesses.streams.sharing, accesses.used))
+    looked_up = np.minimum(accesses.pages * units, accesses.streams.instructions)
+    return accesses.sum(np.maximum(looked_up, accesses.cold_pages))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.preview.coverage import measured
 from apuflow.preview.machine import GpuModel
+from apuflow.preview.residual import FOLDS
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.score.runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
@@ -51,17 +53,45 @@ def random_layers() -> Path:
     return project.recorded_runs() / "layers.csv.xz"
 
 
-def held_out(run: str) -> bool:
-    """Whether a recorded run was left aside when constants and forms were chosen: a third, by their ids."""
-    return int(hashlib.sha256(run.encode()).hexdigest(), 16) % 3 == 0
+RECORDED = (
+    *("layers.csv.xz", "runs.csv", "campaign.csv", "products.csv", "networks.csv", "networks_2.csv"),
+    *("wide.csv", "scaling.csv", "large.csv"),
+)
+"""The tables of runs that come with apuflow."""
+UNSEEN = tuple(map(str, range(24, 29)))
+"""Samples of random layers from which nothing was learned, and by which no rule was chosen."""
 
 
-def held_out_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Runs that are left aside, by the hash of ``id``; all kernels of a point together, by ``point``."""
-    names = frame["id"] if "id" in frame.columns else pd.Series("", index=frame.index)
-    if "point" in frame.columns:
-        names = frame["point"].where(frame["point"].notna(), names)
-    return frame[[held_out(str(name)) for name in names]].reset_index(drop=True)
+def layer_names(frame: pd.DataFrame) -> list[str]:
+    """Kernel and shape of each run, whatever its machine."""
+    columns = [column for column in SHAPE if column in frame.columns and column != "launch"]
+    rows = frame[columns].fillna("").astype(str).to_dict("records")
+    return ["|".join(f"{column} {cell}" for column, cell in row.items() if cell) for row in rows]
+
+
+def learned(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    """Of recorded runs, those that take part in the learning of the correction."""
+    if "draw" not in frame.columns:
+        return np.ones(len(frame), dtype=np.bool_)
+    return (~frame["draw"].astype(str).isin(UNSEEN)).to_numpy()
+
+
+@cache
+def _seen() -> frozenset[str]:
+    """Layers from which the correction was learned."""
+    tables = [read_runs(project.recorded_runs() / name) for name in RECORDED]
+    return frozenset(name for table in tables for name in layer_names(table[learned(table)]))
+
+
+def folds(frame: pd.DataFrame) -> NDArray[np.int64]:
+    """Part of the layers that each run is of, by a hash; -1 where nothing was learned from its layer."""
+    names, seen = layer_names(frame), _seen()
+    return np.array([fold(name) if name in seen else -1 for name in names], dtype=np.int64)
+
+
+def fold(name: str) -> int:
+    """Part of the layers that this one is of."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % FOLDS
 
 
 @dataclass(frozen=True)
@@ -159,7 +189,7 @@ class Modelled:
         row = np.repeat(np.arange(len(machines)), [len(steps) for steps in self.steps])
         every = [step for steps in self.steps for step in steps]
         often = np.array([float(step.times) for step in every])
-        result = times(every, [machines[k] for k in row])
+        result = times(every, [machines[k] for k in row], folds(self.frame)[row])
         total = np.bincount(row, weights=result.ns * often, minlength=len(machines))
         period = np.array([machine.gpu_ns for machine in machines])
         bound = dict(zip(row.tolist(), result.bound, strict=True))  # the last step is most passes

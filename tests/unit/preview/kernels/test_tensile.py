@@ -148,25 +148,12 @@ def test_swaps_at_the_edge_of_c_are_waited_for_one_by_one() -> None:
     assert inside.swaps < 3.0
 
 
-def test_walks_run_one_after_the_other_where_workgroups_share_their_pages() -> None:
-    """11 x 185 x 833 on 36 units, gem5: 162 pages of 973 cycles, 153,450 cycles in all."""
+def test_workgroups_of_products_share_their_pages() -> None:
+    """11 x 185 x 833 on 36 units, gem5: 162 page walks."""
     found = launches(11, 185, 833, "NT")[-1]
-    walked = traffic_of(alone(profile(facts_of(found, vega=False))), gpu(36))
-    assert walked.cold_pages == pytest.approx(162, abs=3)
-    assert walked.serial_walks * 973 == pytest.approx(153_450, rel=0.1)
-
-
-def test_rows_on_pages_of_their_own_do_not_fit_the_l1_tlb() -> None:
-    """723 x 2 x 903, both transposed, by the stand-in: 16 rows of 3,612 bytes for each of four workgroups.
-
-    gem5, 3 units: 35,527 misses of the L1 TLBs. The pages of one workgroup a unit fit.
-    """
-    gemm = Gemm(723, 2, 903, True, True, 1, 903, 2, 723)
-    x, y, z = (Arg("buffer", name, 1 << 20, "in", name) for name in "abc")
-    found = product("l", "FullyConnected", "fwd", (x, y, z), gemm)
-    step = alone(profile(facts_of(found, vega=False)))
-    assert traffic_of(step, gpu(3)).l1_tlb_misses == pytest.approx(35_527, rel=0.2)
-    assert traffic_of(step, gpu(64)).l1_tlb_misses < 35_527 / 10
+    assert traffic_of(alone(profile(facts_of(found, vega=False))), gpu(36)).cold_pages == pytest.approx(
+        162, abs=3
+    )
 
 
 def test_more_compute_units_take_less_time_where_there_are_workgroups() -> None:
@@ -179,7 +166,7 @@ def test_additions_that_disturb_each_other_eat_up_what_more_units_give() -> None
     """256 x 256 x 256 in four parts, gem5: 1,272,218 cycles on 4 units, 1,164,750 on 16."""
     found = launches(256, 256, 256)
     assert cycles(found, 4) == pytest.approx(1_272_218, rel=0.25)
-    assert 0.6 < cycles(found, 16) / cycles(found, 4) < 1.0
+    assert cycles(found, 16) == pytest.approx(1_164_750, rel=0.25)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,265 @@
+"""What the wavefronts of a launch do, counted while they are executed: the input of a timing model.
+
+Waits follow gem5's counters (``Wavefront::waitCntsSatisfied``): vector memory in order in ``vmcnt``, LDS and scalar
+loads in ``lgkmcnt``, FLAT in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.encodings import Instruction
+from apuflow.interpret.run import Executed
+from apuflow.interpret.state import Lanes, Lds, Waves
+
+LINE: Final = 64
+BANKS: Final = 32
+"""Bytes of a cache line; LDS banks, whose lanes are looked at together (``LdsState::countBankConflicts``)."""
+UNITS: Final = (
+    *("valu", "matrix", "salu", "branch", "wait", "barrier", "nop", "end", "scalar_memory"),
+    *("load", "store", "atomic", "lds"),
+)
+"""What instructions are counted by."""
+_VECTOR_MEMORY: Final = ("flat", "global", "scratch", "mubuf")
+
+
+def unit(found: Instruction) -> str:
+    """The one of ``UNITS`` that executes an instruction."""
+    match found.encoding:
+        case "vop1" | "vop2" | "vopc" | "vop3" | "vop3p":
+            return "matrix" if found.name.startswith("v_mfma") else "valu"
+        case "sopp":
+            word = found.name
+            if word.startswith(("s_branch", "s_cbranch")):
+                return "branch"
+            return {"s_waitcnt": "wait", "s_barrier": "barrier", "s_endpgm": "end"}.get(word, "nop")
+        case "sop1" | "sop2" | "sopc" | "sopk":
+            return "salu"
+        case "smem":
+            return "scalar_memory"
+        case "ds":
+            return "lds"
+    if "atomic" in found.name:
+        return "atomic"
+    return "store" if "store" in found.name else "load"
+
+
+class _Event(NamedTuple):
+    """An instruction that a wait counter knows: ``load``, ``store``, ``lds``, ``scalar`` or ``wait``.
+
+    Attributes:
+        vector, other: of a wait, the most that may be left (``vmcnt``, ``lgkmcnt``); of an access, whether
+            it is counted.
+    """
+
+    kind: str
+    vector: int
+    other: int
+
+
+def _events(instructions: Sequence[Instruction]) -> list[_Event]:
+    found = []
+    for each in instructions:
+        match unit(each):
+            case "wait" if each.name == "s_waitcnt":
+                bits = each.immediate & 0xFFFF
+                found.append(_Event("wait", bits & 15 | bits >> 10 & 48, bits >> 8 & 15))
+            case "load" | "store" | "atomic" as kind:
+                kind = (
+                    "store" if kind == "store" or (kind == "atomic" and "glc" not in each.flags) else "load"
+                )
+                found.append(_Event(kind, 1, int(each.encoding == "flat")))
+            case "lds":
+                found.append(_Event("lds", 0, 1))
+            case "scalar_memory":
+                found.append(_Event("scalar", 0, 1))
+    return found
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Lines that vector memory instructions touch, a row for each line of each wavefront's instruction.
+
+    Attributes:
+        group: number of the workgroup in the grid, in the order of dispatch. turn: how many vector memory
+            instructions the wavefront had executed. line: address over 64.
+        loads: whether it is read; atomics are not.
+    """
+
+    group: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    line: NDArray[np.int64]
+    loads: Lanes
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What a launch did. Numbers are of all wavefronts that ran.
+
+    Attributes:
+        workgroups, wavefronts: that ran.
+        instructions: by the one of ``UNITS``.
+        lanes: active ones of VALU instructions, those of the begin of each block.
+        idle: vector memory instructions without an active lane.
+        load_waits, store_waits, scalar_waits, lds_waits: ``s_waitcnt`` that wait for what was not waited for
+            before, by what that is; a load where it is several.
+        bank_turns: accesses of LDS instructions that follow one another, in the bank that has most.
+        code_bytes: that were executed at least once.
+        accesses: lines.
+    """
+
+    workgroups: int
+    wavefronts: int
+    instructions: dict[str, int]
+    lanes: int
+    idle: int
+    load_waits: int
+    store_waits: int
+    scalar_waits: int
+    lds_waits: int
+    bank_turns: int
+    code_bytes: int
+    accesses: Accesses
+
+
+@dataclass
+class Trace:
+    """Watches a launch (:class:`apuflow.interpret.state.Watch`); see :meth:`result`.
+
+    Args:
+        groups: workgroups of the grid along x and y.
+        wavefronts: most that the launch starts.
+    """
+
+    groups: tuple[int, int]
+    wavefronts: int
+    lanes: int = 0
+    idle: int = 0
+    bank_turns: int = 0
+    waits: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("load", "store", "scalar", "lds"), 0)
+    )
+
+    def __post_init__(self) -> None:
+        self._turns = np.zeros(self.wavefronts, np.int64)
+        self._queue = np.zeros(self.wavefronts, np.uint64)
+        self._pending = {
+            kind: np.zeros(self.wavefronts, np.int64) for kind in ("vector", "scalar", "lds", "flat")
+        }
+        self._parts: list[tuple[Array, Array, Array, bool]] = []
+        self._blocks: dict[int, tuple[list[_Event], int]] = {}
+        self._numbers: tuple[Lds | None, Array] = None, np.zeros(0, np.int64)
+
+    def block(self, instructions: Sequence[Instruction], waves: Waves) -> None:
+        """Follow the wait counters."""
+        address = instructions[0].address
+        if address not in self._blocks:
+            valu = sum(unit(each) in ("valu", "matrix") for each in instructions)
+            self._blocks[address] = _events(instructions), valu
+        events, valu = self._blocks[address]
+        if valu:
+            self.lanes += valu * int(np.count_nonzero(waves.exec))
+        who, pending = waves.number, self._pending
+        for event in events:
+            if event.kind == "wait":
+                self._wait(event, who)
+                continue
+            if event.vector:
+                self._queue[who] = self._queue[who] << np.uint64(1) | np.uint64(event.kind == "load")
+                pending["vector"][who] += 1
+            if event.other:
+                pending["flat" if event.vector else event.kind][who] += 1
+
+    def _wait(self, event: _Event, who: Array) -> None:
+        pending = self._pending
+        issued = pending["vector"][who]
+        ended = issued > event.vector
+        newer = self._queue[who] & np.uint64((1 << min(63, event.vector)) - 1)
+        older = self._queue[who] ^ newer
+        older &= np.left_shift(np.uint64(1), np.minimum(issued, 63).astype(np.uint64)) - np.uint64(1)
+        loaded = ended & (older != 0)
+        self.waits["load"] += int(np.count_nonzero(loaded))
+        self.waits["store"] += int(np.count_nonzero(ended & ~loaded))
+        pending["vector"][who] = np.minimum(issued, event.vector)
+        others = pending["scalar"][who] + pending["lds"][who]
+        if event.other < 15 and len(others):
+            more = others > event.other
+            scalar = more & (pending["scalar"][who] > 0)
+            self.waits["scalar"] += int(np.count_nonzero(scalar & ~loaded))
+            self.waits["lds"] += int(np.count_nonzero(more & ~scalar & ~loaded))
+            if event.other == 0:
+                flat = (pending["flat"][who] > 0) & ~ended & (pending["vector"][who] > 0)
+                load = flat & (self._queue[who] != 0)
+                self.waits["load"] += int(np.count_nonzero(load))
+                self.waits["store"] += int(np.count_nonzero(flat & ~load))
+                pending["vector"][who] = np.where(pending["flat"][who] > 0, 0, pending["vector"][who])
+                for kind in ("scalar", "lds", "flat"):
+                    pending[kind][who] = 0
+            else:
+                pending["lds"][who] = np.minimum(pending["lds"][who], event.other)
+
+    def scalar(self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int) -> None:
+        """Nothing: scalar loads are counted as instructions."""
+
+    def vector(
+        self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int, lanes: Lanes
+    ) -> None:
+        """Note the lines."""
+        self._turns[waves.number] += 1
+        lines = np.where(lanes, addresses >> 6, -1)
+        if size > 4:
+            lines = np.concatenate([lines, np.where(lanes, addresses + (size - 1) >> 6, -1)], axis=1)
+        lines = np.sort(lines, axis=1)
+        new = lines >= 0
+        new[:, 1:] &= lines[:, 1:] != lines[:, :-1]
+        self.idle += int(np.count_nonzero(~new.any(1)))
+        wave, _ = np.nonzero(new)
+        number = self._group_numbers(waves)[waves.group[wave]]
+        self._parts.append((number, self._turns[waves.number[wave]], lines[new], unit(found) == "load"))
+
+    def _group_numbers(self, waves: Waves) -> Array:
+        if self._numbers[0] is not waves.lds:
+            x, y, z = np.array(waves.lds.numbers, np.int64).T
+            self._numbers = waves.lds, x + self.groups[0] * (y + self.groups[1] * z)
+        return self._numbers[1]
+
+    def lds(self, found: Instruction, waves: Waves, inside: NDArray[Any], size: int) -> None:
+        """Count the accesses of the busiest bank."""
+        for first in range(0, inside.shape[1], BANKS):
+            active = waves.exec[:, first : first + BANKS]
+            places = np.sort(np.where(active, inside[:, first : first + BANKS], -1), axis=1)
+            new = places >= 0
+            new[:, 1:] &= places[:, 1:] != places[:, :-1]
+            wave, _ = np.nonzero(new)
+            banks = np.zeros((len(waves), BANKS), np.int64)
+            np.add.at(banks, (wave, places[new] % BANKS), 1)
+            self.bank_turns += int(banks.max(axis=1).sum())
+
+    def result(self, executed: Executed) -> Traced:
+        """What the launch did."""
+        counts = dict.fromkeys(UNITS, 0)
+        for found, times in executed.instructions.items():
+            counts[unit(found)] += times
+        parts = self._parts or [(*(np.zeros(0, np.int64),) * 3, False)]
+        group, turn, line = (np.concatenate([part[place] for part in parts]) for place in range(3))
+        loads = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
+        return Traced(
+            workgroups=executed.workgroups,
+            wavefronts=executed.wavefronts,
+            instructions=counts,
+            lanes=self.lanes,
+            idle=self.idle,
+            load_waits=self.waits["load"],
+            store_waits=self.waits["store"],
+            scalar_waits=self.waits["scalar"],
+            lds_waits=self.waits["lds"],
+            bank_turns=self.bank_turns,
+            code_bytes=sum(found.size for found in executed.instructions),
+            accesses=Accesses(group, turn, line, loads),
+        )
