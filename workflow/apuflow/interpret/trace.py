@@ -1,7 +1,7 @@
 """What the wavefronts of a launch do, counted while they are executed: the input of a timing model.
 
-Waits follow gem5's counters (``Wavefront::waitCntsSatisfied``): vector memory in order in ``vmcnt``, LDS and scalar
-loads in ``lgkmcnt``, FLAT in both.
+Waits follow gem5's counters (``Wavefront::waitCntsSatisfied``): vector memory in order in ``vmcnt``, LDS and
+scalar loads in ``lgkmcnt``, FLAT in both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNITS: Final = (
     *("load", "store", "atomic", "lds"),
 )
 """What instructions are counted by."""
-_VECTOR_MEMORY: Final = ("flat", "global", "scratch", "mubuf")
+_WAITS: Final = ("load", "store", "scalar", "lds")
 
 
 def unit(found: Instruction) -> str:

@@ -1,9 +1,9 @@
 """The learned correction of the timing model: extremely random trees on physical quantities.
 
-``residual.csv.xz`` has the trees; ``python -m apuflow.score.train`` makes it from the recorded runs. The target is
-the logarithm of recorded over modelled cycles. A fifth of the trees has not seen a fifth of the layers: these trees
-alone are asked for a recorded run, so that its error is that of a new layer.
-Source: Geurts, Ernst, Wehenkel, "Extremely randomized trees", 2006.
+``python -m apuflow.score.train`` writes the trees to ``residual.csv.xz``, from the recorded runs. Their target
+is the logarithm of recorded over modelled cycles. Each fifth of the trees has not seen a fifth of the layers.
+The score of a recorded run takes these trees alone, so that its error is that of a new layer.
+Source: Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Forest(NamedTuple):
 
         Args:
             table: rows with a column for each of ``names``.
-            folds: part of the layers that each row is of, so that trees that have seen it are left out; -1: none has.
+            folds: part of the layers that each row is of; trees that have seen it are left out. -1: none has.
         """
         node = np.broadcast_to(self.roots, (len(table), len(self.roots)))
         rows = np.arange(len(table))[:, None]

@@ -1,9 +1,9 @@
 """The time of each launch: what its wavefronts wait and queue for, page walks, and a learned correction.
 
-A wavefront computes and waits; a closed queueing network (``queueing``) says how long, with as many beside it as a
-compute unit holds. Loads and stores of all workgroups that start together pass the directory and the DRAM one after
-the other (phases). Page walks follow one another as far as compute units and wavefronts want the same pages. Their
-sum is ``Terms.core_ns``; ``residual`` corrects it inside of what was recorded.
+A closed queueing network (``queueing``) gives the time of a wavefront beside all others of its compute unit.
+Workgroups that start together load together and store together: both follow one another at the directory and
+the DRAM (phases). Page walks follow one another where compute units want the same pages. All of it is
+``Terms.core``, which ``residual`` corrects.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Array = NDArray[np.float64]
 TBES = 256.0
 """``--num-tbes``: stores that the directory has acknowledged and not yet finished."""
 SEVERAL = 0.6
-"""Of the shorter of both phases over the longer, what stays apart where several TCCs ask several directories."""
+"""Part of the shorter phase over the longer that does not overlap, with several TCCs and directories."""
 HIDDEN = 0.6
 """Of the latencies of the only batch of a compute unit, what passes while others load or store."""
 BESIDE, WALKS_BESIDE = 2.8, 5.0
-"""Computing and phases of several batches, and page walks and all else, overlap: together they take the root of the sum
-of their powers (1: one after the other, infinite: at the same time)."""
+"""Powers of the p-norm of times that overlap partly (1: one after the other, infinite: at the same time): of
+computing and phases of several batches, and of page walks and all else."""
 AHEAD = 0.5
 """Power of the loads that a wavefront issues before it waits that is the pages walked at a time for it."""
 WALKS_WAITED = 0.5
@@ -138,7 +138,7 @@ def times_of(launches: Launches, *, folds: NDArray[np.int64] | None = None, corr
     per_unit = launches.busiest * profile.group_waves
     resident = np.minimum(launches.resident * profile.group_waves, per_unit)
     batches = per_unit / resident
-    # Wavefronts of a workgroup, or single ones as many at a time as there are tokens, wait for the same and stay together.
+    # Wavefronts of a workgroup stay together; so do as many single ones as there are tokens.
     wide = np.maximum(profile.group_waves, resident / machine.tokens)[:, None]
     own = np.where(SYNCHRONOUS, asked, 0.0)
     behind = np.where(own == own.max(axis=1, initial=0.0)[:, None], own, 0.0)
@@ -189,7 +189,7 @@ def _beside(first: Array, second: Array, power: float) -> Array:
 
 
 def _waves(launches: Launches) -> Array:
-    """Wavefronts of the launch, as if the last workgroup were whole: the work is that of somewhat smaller ones."""
+    """Wavefronts of the launch, as if the last workgroup were whole."""
     waves: Array = launches.profiles.workgroups * launches.profiles.group_waves
     return waves
 
@@ -197,9 +197,9 @@ def _waves(launches: Launches) -> Array:
 def _phases(launches: Launches, flow: Traffic) -> _Phases:
     """Loads and stores at the directory and the DRAM.
 
-    Requests wait in order: a load behind the stores that came before it, on the way to the directory, while the way
-    back is idle. So workgroups that load and then store stay together, batch after batch. Several TCCs and directories
-    have a queue for each pair: some pass. Where loads follow stores, they mix.
+    Requests wait in order: a load waits behind earlier stores on the way to the directory, while the way back
+    is idle. So workgroups that load and then store stay together, batch after batch. Several TCCs and
+    directories have a queue for each pair: some requests pass. Where loads follow stores, they mix.
     """
     profile, machine = launches.profiles, launches.machines
     message, ways = machine.link_ns(DATA_BYTES + CONTROL_BYTES), machine.directories
@@ -234,7 +234,7 @@ def _stations(launches: Launches, flow: Traffic, lat: Latencies, phases: _Phases
     vector_memory = counts.vector_memory + again
     at_link = phases.directory > phases.dram
     busy = np.maximum(np.maximum(phases.directory, phases.dram), phases.both)
-    # A TCC's own link has what comes from TCPs and what comes from directories (``SimpleNetwork::makeExtInLink``).
+    # A TCC's link carries what comes from TCPs and from directories (``SimpleNetwork::makeExtInLink``).
     tcc = flow.tcc_writes * (line + control) + flow.tcc_reads * control + flow.requested * line
     asked = (
         counts.scalar_issues * period,
@@ -273,7 +273,7 @@ def _latency(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     )
     load = _load(launches, flow, lat)
     waits = profile.rounds * load + counts.instructions / waves * lat.step
-    # s_endpgm waits for the acknowledgement of the last stores; on gfx8, FLAT makes other waits wait for stores, too.
+    # s_endpgm waits for the last stores; on gfx8, where FLAT counts in lgkmcnt, other waits do so, too.
     stores = 1.0 + np.where(vega, 0.0, profile.store_rounds)
     waits = waits + np.where(counts.stores > 0.0, lat.store * stores, 0.0)
     waits = waits + profile.joined_rounds * np.maximum(0.0, lat.store - load)

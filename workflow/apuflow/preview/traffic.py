@@ -253,7 +253,7 @@ def traffic(launches: Launches) -> Traffic:
 
 
 def _l1_tlb_misses(accesses: Accesses) -> Array:
-    """Each compute unit misses a page once, if it has the instructions for it; a page that is walked is missed."""
+    """Each compute unit misses a page once, if it has an instruction for it; a walked page is missed."""
     units = np.maximum(1.0, np.minimum(accesses.streams.sharing, accesses.used))
     looked_up = np.minimum(accesses.pages * units, accesses.streams.instructions)
     return accesses.sum(np.maximum(looked_up, accesses.cold_pages))

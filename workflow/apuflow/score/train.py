@@ -64,11 +64,8 @@ def trained(known: Examples, names: tuple[str, ...]) -> list[Any]:
     """Trees of scikit-learn; of each part of the layers, those that have not seen it."""
     from sklearn.ensemble import ExtraTreesRegressor
 
-    table, part, used = (
-        matrix(known.quantities, names),
-        np.array([fold(name) for name in layer_names(known.frame)]),
-        learned(known.frame),
-    )
+    table, used = matrix(known.quantities, names), learned(known.frame)
+    part = np.array([fold(name) for name in layer_names(known.frame)])
     trees: list[Any] = []
     for left_out in range(FOLDS):
         rows = used & (part != left_out)
