@@ -159,8 +159,6 @@ def _scalar_memory(found: Instruction) -> Step | None:
     def step(waves: Waves) -> None:
         where = addresses(waves)
         places = waves.memory.offsets(where, size)
-        if waves.watch is not None:
-            waves.watch.scalar(found, waves, where, size)
         if form[2] == "store":
             save(waves.memory, places, size, [waves.word(found.target + each) for each in range(size // 4)])
             return

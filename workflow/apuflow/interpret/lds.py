@@ -75,7 +75,7 @@ def _ds(found: Instruction, mixes: bool) -> Step | None:
             inside = first + offset & 0xFFFFFFFF
             _check_lds(waves, found, inside, size)
             if waves.watch is not None:
-                waves.watch.lds(found, waves, inside, size)
+                waves.watch.lds(waves, inside)
             places = inside + (waves.group * waves.lds.stride)[:, None]
             if reads:
                 values = load(waves.lds, np.where(waves.exec, places, 0), size)
@@ -117,7 +117,7 @@ def _ds_atomic(found: Instruction) -> Step | None:
         inside = waves.v[found.sources[0] - VECTOR].astype(np.int64) + offset & 0xFFFFFFFF
         _check_lds(waves, found, inside, known.size)
         if waves.watch is not None:
-            waves.watch.lds(found, waves, inside, known.size)
+            waves.watch.lds(waves, inside)
         places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
         values = [
             waves.v[registers[operand] + number][waves.exec]

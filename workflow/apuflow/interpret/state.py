@@ -118,16 +118,13 @@ class Watch(Protocol):
     def block(self, instructions: Sequence[Instruction], waves: Waves) -> None:
         """Wavefronts begin these instructions, which end with a branch or a wait, or at a place to meet."""
 
-    def scalar(self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int) -> None:
-        """``size`` bytes at one address a wavefront."""
-
     def vector(
         self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int, lanes: Lanes
     ) -> None:
         """``size`` bytes at one address a lane, (wavefronts, lanes), of active lanes."""
 
-    def lds(self, found: Instruction, waves: Waves, inside: NDArray[Any], size: int) -> None:
-        """``size`` bytes at one place a lane in its workgroup's LDS."""
+    def lds(self, waves: Waves, inside: NDArray[Any]) -> None:
+        """One place a lane in its workgroup's LDS."""
 
 
 @dataclass

@@ -6,6 +6,7 @@ scalar loads in ``lgkmcnt``, FLAT in both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.encodings import Instruction
-from apuflow.interpret.run import Executed
-from apuflow.interpret.state import Lanes, Lds, Waves
+from apuflow.interpret.image import Start
+from apuflow.interpret.run import Executed, Launch
+from apuflow.interpret.state import LANES, Lanes, Lds, Waves
 
 LINE: Final = 64
 BANKS: Final = 32
@@ -103,7 +105,8 @@ class Traced:
     """What a launch did. Numbers are of all wavefronts that ran.
 
     Attributes:
-        workgroups, wavefronts: that ran.
+        workgroups, wavefronts: that ran. waves_per_group: wavefronts of a whole workgroup.
+        lds_bytes: of a workgroup. registers: vector registers of a lane.
         instructions: by the one of ``UNITS``.
         lanes: active ones of VALU instructions, those of the begin of each block.
         idle: vector memory instructions without an active lane.
@@ -116,6 +119,9 @@ class Traced:
 
     workgroups: int
     wavefronts: int
+    waves_per_group: int
+    lds_bytes: int
+    registers: int
     instructions: dict[str, int]
     lanes: int
     idle: int
@@ -133,12 +139,11 @@ class Trace:
     """Watches a launch (:class:`apuflow.interpret.state.Watch`); see :meth:`result`.
 
     Args:
-        groups: workgroups of the grid along x and y.
-        wavefronts: most that the launch starts.
+        launch, start: what is launched.
     """
 
-    groups: tuple[int, int]
-    wavefronts: int
+    launch: Launch
+    start: Start
     lanes: int = 0
     idle: int = 0
     bank_turns: int = 0
@@ -147,11 +152,14 @@ class Trace:
     )
 
     def __post_init__(self) -> None:
-        self._turns = np.zeros(self.wavefronts, np.int64)
-        self._queue = np.zeros(self.wavefronts, np.uint64)
-        self._pending = {
-            kind: np.zeros(self.wavefronts, np.int64) for kind in ("vector", "scalar", "lds", "flat")
-        }
+        self._groups = [
+            -(-grid // size) for grid, size in zip(self.launch.grid, self.launch.workgroup, strict=True)
+        ]
+        self._waves_per_group = -(-math.prod(self.launch.workgroup) // LANES)
+        waves = math.prod(self._groups) * self._waves_per_group
+        self._turns = np.zeros(waves, np.int64)
+        self._queue = np.zeros(waves, np.uint64)
+        self._pending = {kind: np.zeros(waves, np.int64) for kind in ("vector", "scalar", "lds", "flat")}
         self._parts: list[tuple[Array, Array, Array, bool]] = []
         self._blocks: dict[int, tuple[list[_Event], int]] = {}
         self._numbers: tuple[Lds | None, Array] = None, np.zeros(0, np.int64)
@@ -204,9 +212,6 @@ class Trace:
             else:
                 pending["lds"][who] = np.minimum(pending["lds"][who], event.other)
 
-    def scalar(self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int) -> None:
-        """Nothing: scalar loads are counted as instructions."""
-
     def vector(
         self, found: Instruction, waves: Waves, addresses: NDArray[Any], size: int, lanes: Lanes
     ) -> None:
@@ -226,10 +231,10 @@ class Trace:
     def _group_numbers(self, waves: Waves) -> Array:
         if self._numbers[0] is not waves.lds:
             x, y, z = np.array(waves.lds.numbers, np.int64).T
-            self._numbers = waves.lds, x + self.groups[0] * (y + self.groups[1] * z)
+            self._numbers = waves.lds, x + self._groups[0] * (y + self._groups[1] * z)
         return self._numbers[1]
 
-    def lds(self, found: Instruction, waves: Waves, inside: NDArray[Any], size: int) -> None:
+    def lds(self, waves: Waves, inside: NDArray[Any]) -> None:
         """Count the accesses of the busiest bank."""
         for first in range(0, inside.shape[1], BANKS):
             active = waves.exec[:, first : first + BANKS]
@@ -252,6 +257,9 @@ class Trace:
         return Traced(
             workgroups=executed.workgroups,
             wavefronts=executed.wavefronts,
+            waves_per_group=self._waves_per_group,
+            lds_bytes=self.start.lds + self.launch.lds,
+            registers=self.start.registers,
             instructions=counts,
             lanes=self.lanes,
             idle=self.idle,

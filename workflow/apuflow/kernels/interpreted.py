@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
+from apuflow.interpret.trace import Trace, Traced
 from apuflow.kernels.guest import object_file, output_file, own_guest
 from apuflow.kernels.metadata import KernelsBySource
 from apuflow.kernels.program import NUMPY_TYPES, OwnProgram
@@ -20,19 +21,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from apuflow.interpret.state import Watch
-
 
 @dataclass(frozen=True)
 class Interpreted:
     """What a list has done.
 
     Attributes:
-        executed: of each dispatch.
+        executed: of each dispatch. traced: the same in detail, where it was asked for.
         dumps: bytes of each buffer that the list writes to a file, by the file.
     """
 
     executed: tuple[Executed, ...]
+    traced: tuple[Traced, ...]
     dumps: Mapping[Path, NDArray[np.uint8]]
 
 
@@ -41,7 +41,7 @@ def interpret_list(
     *,
     objects: Mapping[str, Path] | None = None,
     data: NDArray[np.uint8] | None = None,
-    watch: Callable[[int], Watch] | None = None,
+    trace: bool = False,
     limit: int = LIMIT,
     defects: Collection[str] = (),
 ) -> Interpreted:
@@ -50,7 +50,7 @@ def interpret_list(
     Args:
         objects: code objects by the name that the list gives them; none: the names are paths.
         data: bytes of the list's data file.
-        watch: of each dispatch's number, what is told of its memory accesses.
+        trace: follow waits and memory accesses of each dispatch.
         limit: wavefront instructions after which a dispatch is taken for endless.
         defects: names of what a gem5 executes otherwise.
 
@@ -63,15 +63,19 @@ def interpret_list(
     for buffer in contents.buffers:
         machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
     executed: list[Executed] = []
+    traced: list[Traced] = []
     dumps: dict[Path, NDArray[np.uint8]] = {}
     for step in contents.steps:
         match step:
             case Dispatch():
-                each = watch(len(executed)) if watch else None
-                executed.append(machine.run(_launch(step, codes), watch=each, limit=limit, defects=defects))
+                launch = _launch(step, codes)
+                watch = Trace(launch, images[launch.image].kernels[launch.kernel]) if trace else None
+                executed.append(machine.run(launch, watch=watch, limit=limit, defects=defects))
+                if watch:
+                    traced.append(watch.result(executed[-1]))
             case Dump():
                 dumps[step.path] = machine.memory.view(step.buffer).copy()
-    return Interpreted(tuple(executed), dumps)
+    return Interpreted(tuple(executed), tuple(traced), dumps)
 
 
 def _launch(dispatch: Dispatch, codes: list[Path]) -> Launch:
@@ -97,6 +101,7 @@ def interpret_program(
     codes: Mapping[Path, Path],
     gfx: str,
     *,
+    trace: bool = False,
     limit: int = LIMIT,
     defects: Collection[str] = (),
 ) -> tuple[Interpreted, Mapping[str, float]]:
@@ -105,7 +110,7 @@ def interpret_program(
     Args:
         kernels: of its code objects.
         codes: code object of each source.
-        limit, defects: as of :func:`interpret_list`.
+        trace, limit, defects: as of :func:`interpret_list`.
 
     Returns:
         What it did, and of each output the largest difference over the reference's largest element; no
@@ -120,7 +125,9 @@ def interpret_program(
     guest = own_guest(program, kernels, gfx=gfx, statistics="run")
     objects = {str(object_file(number)): codes[source] for number, source in enumerate(program.sources)}
     data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
-    done = interpret_list(guest.contents, objects=objects, data=data, limit=limit, defects=defects)
+    done = interpret_list(
+        guest.contents, objects=objects, data=data, trace=trace, limit=limit, defects=defects
+    )
     if program.reference is None:
         return done, {}
     wanted = expected_outputs(program)

@@ -76,14 +76,14 @@ def trained(known: Examples, names: tuple[str, ...]) -> list[Any]:
     return trees
 
 
-def nodes(trees: list[Any], names: tuple[str, ...]) -> Iterator[tuple[int, str, float]]:
+def nodes(trees: list[Any], names: tuple[str, ...]) -> Iterator[tuple[int, str | None, float]]:
     """Rows of the file (``residual.read``): tree, quantity, threshold or value."""
     for number, tree in enumerate(each.tree_ for each in trees):
         waiting = deque([0])
         while waiting:
             node = waiting.popleft()
             if tree.children_left[node] < 0:
-                yield number, "", float(f"{tree.value[node][0][0]:.2g}")
+                yield number, None, float(f"{tree.value[node][0][0]:.2g}")
             else:
                 waiting += tree.children_left[node], tree.children_right[node]
                 yield number, names[tree.feature[node]], float(f"{tree.threshold[node]:.3g}")
