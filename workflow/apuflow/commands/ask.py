@@ -10,8 +10,11 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
+    from apuflow.configure import Sweep
+
 SHOWN = ("gpu_cycles", "ipc", "occupancy", "valu_utilization", "bound")
 MAX_ROWS = 100
+MOST_EXPLAINED = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +35,10 @@ def ask(
     column: Annotated[
         list[str] | None, typer.Option("--column", "-c", help="counter or metric to show; several times")
     ] = None,
+    why: Annotated[
+        bool,
+        typer.Option("--why", help=f"say what the cycles are made of, for {MOST_EXPLAINED} points at most"),
+    ] = False,
     csv: Annotated[Path | None, typer.Option(help="write the whole table here")] = None,
     save: Annotated[str, typer.Option(help="keep the question as a sweep of this name")] = "",
     force: Annotated[bool, typer.Option(help="let --save overwrite a sweep")] = False,
@@ -71,10 +78,31 @@ def ask(
         typer.echo(f"matrix products: {told}")
     for text in cliff_texts(frame, axes):
         typer.echo(f"steep step: {text}")
+    if why:
+        _explain(sweep)
     write_csv(csv, frame)
     if save:
         path = asking.save(content, save, force=force)
         print(f"{path}\nnext: apuflow plan {save}")
+
+
+def _explain(sweep: Sweep) -> None:
+    from apuflow.ask.why import why
+    from apuflow.core.errors import ConfigError
+    from apuflow.plan.points import points, sweep_workloads
+
+    asked = [point for name in sweep_workloads(sweep) for point in points(sweep, name)]
+    if len(asked) > MOST_EXPLAINED:
+        raise ConfigError(
+            f"explains {MOST_EXPLAINED} points at most",
+            key="--why",
+            value=len(asked),
+            remedy="ask for fewer values",
+        )
+    for point in asked:
+        typer.echo(f"\n{point.workload} {point.label}:" if len(asked) > 1 else "")
+        for line in why(point):
+            typer.echo(line)
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
