@@ -118,7 +118,7 @@ def test_on_vega_a_wait_for_the_lds_does_not_wait_for_stores() -> None:
     flat, vega = (
         frame_of(of(text), **{"gfx-version": gfx})["gpu_cycles"].iloc[0] for gfx in ("gfx801", "gfx902")
     )
-    assert vega < 0.7 * flat
+    assert vega < 0.8 * flat and vega == pytest.approx(15_700, rel=0.3)
 
 
 def test_later_passes_of_a_loop_find_the_weights_and_walk_their_own_image() -> None:

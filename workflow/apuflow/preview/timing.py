@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow.preview.columns import Numbered
+from apuflow.preview.instructions import block
 from apuflow.preview.latencies import Latencies, latencies
 from apuflow.preview.lines import LINE
 from apuflow.preview.machine import GpuModel
@@ -41,6 +42,8 @@ AHEAD = 0.5
 """Power of the loads that a wavefront issues before it waits that is the pages walked at a time for it."""
 WALKS_WAITED = 0.5
 """Of the page walks of its own instructions, what a wavefront waits for itself."""
+AGAIN = block("s6 v3 st1 wt1 br1")
+"""To try an addition again: the loop after the first compare-and-swap in Tensile's kernels."""
 BUSY = 0.6
 """Of a launch, for how long a resource has to be busy to be what bounds it."""
 HELD_LINES = 2.0
@@ -237,8 +240,8 @@ def _stations(launches: Launches, flow: Traffic, lat: Latencies, phases: _Phases
     # A TCC's link carries what comes from TCPs and from directories (``SimpleNetwork::makeExtInLink``).
     tcc = flow.tcc_writes * (line + control) + flow.tcc_reads * control + flow.requested * line
     asked = (
-        counts.scalar_issues * period,
-        counts.valu * period / machine.simds,
+        (counts.scalar_issues + again * AGAIN.scalar_issues) * period,
+        (counts.valu + again * AGAIN.valu) * period / machine.simds,
         counts.lds * machine.lds_cycles(profile.lds_conflicts) * machine.gpu_ns,
         vector_memory * period,
         vector_memory * lat.token / machine.tokens,
@@ -362,5 +365,5 @@ def quantities(
     }
 
 
-_OF_MACHINE = ("directories", "tccs", "tokens", "vega", "link_bytes", "gpu_ns", "ruby_ns", "slots_per_simd")
+_OF_MACHINE = ("directories", "tccs", "tokens", "vega", "link_bytes", "gpu_ns", "ruby_ns")
 _COUNTED = ("valu", "lds", "loads", "stores", "barriers", "instructions")
