@@ -65,6 +65,9 @@ class Point:
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches_of(self.text, self.direction, compute_units)
 
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], None]:
+        return self.launches(compute_units), None
+
 
 @cache
 def launches_of(text: str, direction: Direction, compute_units: int) -> tuple[Launch, ...]:

@@ -38,6 +38,9 @@ class Point:
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches(parse(self.text), self.direction, compute_units)
 
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], None]:
+        return self.launches(compute_units), None
+
 
 def size(draw: random.Random, most: int) -> int:
     """1 to ``most``, small sizes as often as large ones."""

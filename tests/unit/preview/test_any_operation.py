@@ -33,6 +33,9 @@ class OperationPoint(Point):
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return operations.parse(self.text).launches(self.direction, compute_units)
 
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], None]:
+        return self.launches(compute_units), None
+
 
 def any_shape(draw: random.Random, name: str) -> dict[str, Any]:
     """A shape that is known to run, some of whose sizes are others."""

@@ -33,6 +33,9 @@ class Point:
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return launches(parse(self.text), self.direction, compute_units)
 
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], None]:
+        return self.launches(compute_units), None
+
 
 BATCH_NORM = layer("BatchNorm", (8, 4, 8, 8), batchnorm_mode="spatial", epsilon=1e-5, exp_avg_factor=0.5)
 
@@ -78,6 +81,9 @@ class Alone(Point):
 
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return (replace(super().launches(compute_units)[self.number], count=1),)
+
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], None]:
+        return self.launches(compute_units), None
 
 
 @pytest.mark.parametrize("name", RECORDED)

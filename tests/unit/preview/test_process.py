@@ -41,6 +41,9 @@ class Point:
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         return self.made
 
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], None]:
+        return self.launches(compute_units), None
+
 
 def of(text: str, direction: Direction = "fwd") -> tuple[Launch, ...]:
     return launches(parse(text), direction, 4)

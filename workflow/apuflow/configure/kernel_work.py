@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
@@ -16,6 +17,9 @@ from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.kernels.expression import evaluate, positive, text_with
 from apuflow.kernels.program import Fill, FillKind, Given, OwnBuffer, OwnLaunch, OwnProgram
 from apuflow.miopen.launch import Extent, Launch
+
+if TYPE_CHECKING:
+    from apuflow.preview.profile import Profile
 
 GUEST_BYTES = 64 * 1024**2
 """Simulated memory for the launcher, its list, the code object and the data file beside the buffers."""
@@ -43,6 +47,7 @@ class KernelsWork(Work):
     canonical: str
     label: tuple[str, ...] = field(default=(), compare=False)
     direction: None = None
+    executed: ClassVar[bool] = True
 
     @property
     @override
@@ -66,11 +71,15 @@ class KernelsWork(Work):
     @override
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         raise NotModelled(
-            "the preview models the kernels of DNN layers, not kernels of your own",
+            "these are kernels of your own, which no layer launches",
             key="workload",
             value=self.name,
-            remedy="use engine gem5-kernels",
+            remedy="name a workload of layers",
         )
+
+    @override
+    def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
+        return _previewed(self, compute_units, gfx)
 
     def buffers(self) -> tuple[OwnBuffer, ...]:
         """Its memory; raises ConfigError for a size that cannot be."""
@@ -111,6 +120,16 @@ class KernelsWork(Work):
             source = text_with(spec.source or self.spec.source, {"gfx": gfx}, "source")
             launch = _launch(spec, self.directory / source, names, self.spec.buffers, key)
             yield from (launch for _ in range(repeat))
+
+
+@lru_cache(maxsize=4096)
+def _previewed(
+    work: KernelsWork, compute_units: int, gfx: str
+) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
+    from apuflow.kernels.previewed import as_launches, profiles_of
+
+    program = work.program(compute_units, gfx)
+    return as_launches(program), profiles_of(program, f"{work.canonical} {compute_units}", gfx, work.root)
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, reduce
 from operator import or_
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
@@ -27,6 +27,9 @@ from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.miopen import Launch
 from apuflow.rocblas.call import library_launches, library_of
+
+if TYPE_CHECKING:
+    from apuflow.preview.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,13 @@ class Point:
         """The GPU kernels that it launches, on its machine's number of compute units (see Work.launches)."""
         found = self.work.launches(self.compute_units if compute_units is None else compute_units)
         return library_launches(found, self.gfx) if self.software.products is not None else found
+
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], tuple[Profile, ...] | None]:
+        """What the preview models of it (see Work.previewed)."""
+        launches, profiles = self.work.previewed(compute_units, self.gfx)
+        if profiles is None and self.software.products is not None:
+            launches = library_launches(launches, self.gfx)
+        return launches, profiles
 
     def row(self, known: dict[int, str] | None = None) -> dict[str, str]:
         """Its fields as texts, of which ``of_row`` makes it again; JSON where a field is no text.

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import PlainSerializer, PlainValidator
 from typing_extensions import override
@@ -15,6 +15,9 @@ from apuflow import dnnmark, miopen, operations
 from apuflow.core.errors import ApuflowError
 from apuflow.launcher.corrections import CORRECTIONS_VERSION, version_of
 from apuflow.operations import Operation
+
+if TYPE_CHECKING:
+    from apuflow.preview.profile import Profile
 
 RUNTIME_BYTES = 512 * 1024**2
 """Simulated memory for the program, ROCm and its code objects beside DNNMark's tensors: gem5's own tests run
@@ -54,6 +57,20 @@ class Work(ABC):
             NotModelled: its kernels are not known before it runs.
             NotDerivable: MIOpen refuses a layer.
         """
+
+    executed: ClassVar[bool] = False
+    """Whether the preview has to compile and execute its kernels."""
+
+    def previewed(
+        self, compute_units: int, gfx: str
+    ) -> tuple[tuple[miopen.Launch, ...], tuple[Profile, ...] | None]:
+        """The GPU kernels that it launches, and what each does where ``preview.kernels`` does not know them.
+
+        Raises:
+            ApuflowError: as ``launches``, or they cannot be compiled or executed.
+        """
+        del gfx
+        return self.launches(compute_units), None
 
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
         """What may go wrong on a GPU, though it can be tried."""

@@ -288,6 +288,11 @@ def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
     return f"{CACHE}/objects/{gfx}/{name}.o"
 
 
+def launch_profiles(name: str) -> str:
+    """What each launch of a program of the user's does, for the preview."""
+    return f"build/profiles/{name}.json"
+
+
 def kernel_assembly(name: str = "{assembly}") -> str:
     """One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
     return f"{CACHE}/assembly/{name}.s"

@@ -17,7 +17,7 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.configure.work import Work
-from apuflow.configure.workload import Workload
+from apuflow.configure.workload import Runs, Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
 from apuflow.core.errors import ApuflowError
 from apuflow.core.gpus import gpu
@@ -32,6 +32,8 @@ def _objection(work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
     from apuflow.preview.kernels.facts import facts_of, is_vega
     from apuflow.preview.kernels.registry import profile
 
+    if work.executed:
+        return None
     try:
         vega = is_vega(gpu(gfx).isa)
         for launch in work.launches(compute_units):
@@ -49,6 +51,12 @@ class Preview(Engine):
     """The timing model."""
 
     name: ClassVar[EngineName] = "preview"
+
+    @override
+    def runs(self, workload: Workload) -> Runs:
+        if any(work.executed for work in workload.works):
+            return Runs(state="yes", reason="its kernels are compiled and executed without gem5")
+        return super().runs(workload)
 
     @override
     def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:

@@ -97,7 +97,7 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "gfx": [point.gfx for point in points],
         "inputs": [point.inputs for point in points],
         "products": [point.products or None for point in points],
-        "stand_in": [_stand_in(point.launches()) for point in points],
+        "stand_in": [_stand_in(point.previewed(point.compute_units)[0]) for point in points],
         "library": [_library(point) for point in points],
         "changed": [_changed(point) for point in points],
         **{
@@ -122,13 +122,21 @@ def _stand_in(launches: Sequence[Launch]) -> str | None:
 
 def _library(point: Point) -> str | None:
     return (
-        "; ".join(dict.fromkeys(filter(None, (library_of(one, point.gfx) for one in point.launches()))))
+        "; ".join(
+            dict.fromkeys(
+                filter(None, (library_of(one, point.gfx) for one in point.previewed(point.compute_units)[0]))
+            )
+        )
         or None
     )
 
 
 def _changed(point: Point) -> str | None:
-    every = (change for one in point.launches() for change in changed(one, point.gfx).split("; "))
+    every = (
+        change
+        for one in point.previewed(point.compute_units)[0]
+        for change in changed(one, point.gfx).split("; ")
+    )
     return "; ".join(dict.fromkeys(filter(None, every))) or None
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.core import paths
+from apuflow.core.files import write_text
+from apuflow.interpret.run import LIMIT
 from apuflow.interpret.trace import LINE, Accesses, Traced
+from apuflow.kernels.interpreted import interpret_program
+from apuflow.kernels.metadata import read_kernels
+from apuflow.kernels.program import OwnProgram
+from apuflow.kernels.sources import compiled, own_object
+from apuflow.miopen.compiler import digest
+from apuflow.miopen.launch import Arg, Launch
 from apuflow.preview.instructions import Counts
 from apuflow.preview.lines import PAGE
-from apuflow.preview.machine import GpuModel
 from apuflow.preview.profile import Profile, Reuse, Stream
-from apuflow.preview.step import Found, Left, Step
-from apuflow.preview.timing import Times, times
 
 Array = NDArray[np.int64]
 Chosen = NDArray[np.bool_]
@@ -22,45 +33,65 @@ Kind = Literal["load", "store"]
 LINES_OF_PAGE = PAGE // LINE
 
 
-def preview(traced: Sequence[Traced], kernels: Sequence[str], machine: GpuModel, inputs: float) -> Times:
-    """Times of launches, one after the other in one process.
-
-    Args:
-        kernels: name of each one's kernel.
-        inputs: bytes that the CPU writes before the first launch.
-    """
-    before = np.zeros(0, np.int64)
-    ran: set[str] = set()
-    steps = []
-    for number, (each, kernel) in enumerate(zip(traced, kernels, strict=True)):
-        profile, seen = traced_profile(each), each.accesses
-        chosen = [seen.loads if stream.kind == "load" else ~seen.loads for stream in profile.streams]
-        left = tuple(_left(seen.line[one], before, machine, inputs) for one in chosen)
-        found = Found(left, bool(ran), kernel in ran, kernel in ran and not machine.vega, kernel in ran)
-        steps.append(Step(number, 1, profile, found))
-        ran.add(kernel)
-        before = np.concatenate([before, seen.line])
-    return times(steps, [machine] * len(steps))
-
-
-def _left(lines: Array, before: Array, machine: GpuModel, inputs: float) -> Left:
-    """What accesses find of lines that earlier launches and the CPU have used.
-
-    Args:
-        before: lines that earlier launches accessed, in order.
-    """
-    own, used = np.unique(lines), np.unique(before)
-    pages, used_pages = np.unique(own // LINES_OF_PAGE), np.unique(used // LINES_OF_PAGE)
-    walked = np.isin(pages, used_pages).mean() > 0.5 and len(used_pages) <= machine.l3_tlb_entries
-    loaded = bool(np.isin(own, used).mean() > 0.5)
-    last = before[max(0, len(before) - int(machine.tcc_bytes) // LINE) :]
-    in_l2 = in_l3 = 0.0
-    if not loaded:
-        in_l2 = min(1.0, machine.cpu_l2_bytes / max(1.0, inputs))
-        in_l3 = min(1.0 - in_l2, machine.l3_bytes / max(1.0, inputs))
-    return Left(
-        walked=bool(walked), loaded=loaded, cached=float(np.isin(own, last).mean()), in_l2=in_l2, in_l3=in_l3
+def as_launches(program: OwnProgram) -> tuple[Launch, ...]:
+    """The launches of a program as the preview lists them."""
+    sizes = {buffer.name: buffer for buffer in program.buffers}
+    return tuple(
+        Launch(
+            layer=each.kernel,
+            layer_kind="Kernels",
+            direction="fwd",
+            program=str(each.source),
+            arguments=program.compile,
+            kernel=each.kernel,
+            grid=each.grid,
+            workgroup=each.workgroup,
+            args=tuple(
+                Arg("buffer", str(given.value), sizes[str(given.value)].size // 4, "", str(given.value))
+                for given in each.arguments
+                if given.kind == "buffer"
+            ),
+        )
+        for each in program.launches
     )
+
+
+def profiles_of(
+    program: OwnProgram, identity: str, gfx: str, root: Path = Path(), limit: int = LIMIT
+) -> tuple[Profile, ...]:
+    """What each launch of a program does: compiled and executed once, then kept below ``build``.
+
+    Args:
+        identity: everything that decides what it computes.
+        limit: wavefront instructions of a launch.
+
+    Raises:
+        EngineError: it cannot be compiled, or the interpreter cannot execute it.
+        ConfigError: its contents cannot be made.
+    """
+    sources = [own_object(str(source), program.compile, "", gfx, root) for source in program.sources]
+    kept = root / paths.launch_profiles(digest(identity, *(f"{each.gfx} {each.name}" for each in sources)))
+    if not kept.exists():
+        found = [traced_profile(each) for each in _traced(program, gfx, root, limit)]
+        write_text(kept, json.dumps([profile._asdict() for profile in found]))
+    return tuple(map(_profile, json.loads(kept.read_text(encoding="utf-8"))))
+
+
+def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[Traced]:
+    program = replace(program, reference=None, outputs=())
+    codes: dict[Path, Path] = {}
+    with ExitStack() as stack:
+        for source in program.sources:
+            codes[source] = compiled(str(source), program.compile, gfx, root)
+            stack.callback(shutil.rmtree, codes[source].parent)
+        kernels = {source: read_kernels(code) for source, code in codes.items()}
+        done, _ = interpret_program(program, kernels, codes, gfx, trace=True, limit=limit)
+    return done.traced
+
+
+def _profile(parts: Mapping[str, Any]) -> Profile:
+    streams = tuple(Stream(*stream) for stream in parts["streams"])
+    return Profile(**{**parts, "counts": Counts(*parts["counts"]), "streams": streams})
 
 
 def traced_profile(traced: Traced) -> Profile:

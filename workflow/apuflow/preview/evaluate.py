@@ -22,6 +22,7 @@ from apuflow.preview.coverage import Coverage, coverage, decades
 from apuflow.preview.kept import each_kept
 from apuflow.preview.machine import Machines, machines
 from apuflow.preview.process import steps
+from apuflow.preview.profile import Profile
 from apuflow.preview.step import Step
 from apuflow.preview.tables import Gpus, Launches, Table
 from apuflow.preview.timing import Times, times_of
@@ -57,8 +58,11 @@ class PointLike(Protocol):
         """Whether the CPU's caches do not hold its inputs."""
         ...
 
-    def launches(self, compute_units: int) -> tuple[Launch, ...]:
-        """The kernels that it launches on a GPU with so many compute units, in order."""
+    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], tuple[Profile, ...] | None]:
+        """The kernels that it launches on a GPU with so many compute units, in order, and what each does.
+
+        None: ``preview.kernels`` knows what they do.
+        """
         ...
 
 
@@ -102,7 +106,7 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     """Launches and machines of the points.
 
     Raises:
-        NotModelled: a point is no DNNMark workload, or the model refuses a kernel or an option of it.
+        NotModelled: the model refuses a kernel or an option of a point.
         NotDerivable: MIOpen refuses a layer.
     """
     built, units = _machines(points, defaults)
@@ -112,11 +116,11 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
     processes: dict[tuple[int, bool, int], tuple[int, tuple[Launch, ...], list[Step]]] = {}
     order: list[int] = []
     for point, unit, keep in zip(points, units, keeps, strict=True):
-        launches = point.launches(unit)
+        launches, profiles = point.previewed(unit)
         found_by = id(launches), point.in_memory, keep
         known = processes.get(found_by)
         if known is None:
-            made = steps(launches, of_machine.different[keep], point.in_memory)
+            made = steps(launches, of_machine.different[keep], point.in_memory, profiles)
             known = processes[found_by] = len(processes), launches, made
         order.append(known[0])
     _, launches_of, steps_of = zip(*processes.values(), strict=True) if processes else ((), (), ())
@@ -269,7 +273,7 @@ def _different_layers(points: Sequence[PointLike], defaults: Mapping[str, Scalar
     """Whether nearly all points have layers of their own, by a sample, the same one each time."""
     sample = Random(0).sample(points, min(SAMPLED, len(points)))
     units = _machines(sample, defaults)[1]
-    layers = [point.launches(unit) for point, unit in zip(sample, units, strict=True)]
+    layers = [point.previewed(unit)[0] for point, unit in zip(sample, units, strict=True)]
     return len(by_identity(layers).different) > 0.9 * len(sample)
 
 

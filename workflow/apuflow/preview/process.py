@@ -114,7 +114,12 @@ class _State:
         return survives(self.kept.tcc_bytes, since)
 
 
-def steps(launches: Sequence[Launch], found_in: Kept, in_memory: bool = False) -> list[Step]:
+def steps(
+    launches: Sequence[Launch],
+    found_in: Kept,
+    in_memory: bool = False,
+    profiles: Sequence[Profile] | None = None,
+) -> list[Step]:
     """Launches as a process makes them, each with what it finds.
 
     The first pass of a loop is a step of its own; the others find what the first has left.
@@ -122,6 +127,7 @@ def steps(launches: Sequence[Launch], found_in: Kept, in_memory: bool = False) -
     Args:
         found_in: what the machine keeps between them.
         in_memory: the CPU's caches do not hold the inputs of the first kernel.
+        profiles: what each launch does; None: what ``kernels`` says.
 
     Raises:
         NotModelled: the model refuses a kernel.
@@ -130,7 +136,10 @@ def steps(launches: Sequence[Launch], found_in: Kept, in_memory: bool = False) -
     state = _State(found_in, held)
     found: list[Step] = []
     for _, body in groupby(enumerate(launches), lambda entry: _loop(*entry)):
-        members = [(number, launch.count, _work(launch, found_in.vega)) for number, launch in body]
+        members = [
+            (number, launch.count, _work(launch, found_in.vega, profiles[number] if profiles else None))
+            for number, launch in body
+        ]
         again = members[0][1] - 1
         before = dict(state.buffers) if again > 0 else {}
         last = len(launches) == 1 and not again
@@ -156,7 +165,7 @@ def _loop(number: int, launch: Launch) -> tuple[object, ...]:
     return (launch.layer, launch.direction, launch.loop) if launch.loop else (number,)
 
 
-def _work(launch: Launch, vega: bool) -> _Work:
+def _work(launch: Launch, vega: bool, known: Profile | None) -> _Work:
     uses = [
         _Use((str(arg.value), arg.offset), arg.role, arg.name, _pages(arg), abs(arg.step))
         for arg in _buffers(launch)
@@ -164,7 +173,7 @@ def _work(launch: Launch, vega: bool) -> _Work:
     gemm = launch.gemm
     transposed = (gemm.transpose_a, gemm.transpose_b) if gemm else None  # objects of their own
     kernel = launch.program, launch.arguments, launch.kernel, transposed
-    return _Work(profile(facts_of(launch, vega)), kernel, _is_product(launch), uses)
+    return _Work(known or profile(facts_of(launch, vega)), kernel, _is_product(launch), uses)
 
 
 def _finds(

@@ -1,0 +1,48 @@
+"""Kernels of the user's own in the preview: compiled, executed, previewed, without gem5."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import apuflow
+from apuflow.configure.kernel_work import _previewed
+from apuflow.core.errors import ApuflowError
+from apuflow.kernels import previewed
+from apuflow.miopen.compiler import Compiler
+
+
+@pytest.fixture
+def rows(root: Path, clang: Compiler) -> Path:
+    """A project with the shipped kernels, on a machine with clang."""
+    del clang
+    _previewed.cache_clear()
+    return root
+
+
+def test_counts_of_a_vector_sum_are_those_of_its_source(rows: Path) -> None:
+    """256 workgroups of 256 add 65,536 numbers: two loads and a store each, 4 lines a wavefront."""
+    found = apuflow.evaluate("own_vector_add", {"num-compute-units": [4]}, root=rows)
+    row = found.iloc[0]
+    assert row["global_reads"] == 2 * row["wavefronts"] and row["global_writes"] == row["wavefronts"]
+    assert row["tcp_load_events"] == 2 * 65536 * 4 // 64
+    assert "a kernel vector_add (measured never)" in row["flags"]
+    assert row["gpu_cycles_low"] < row["gpu_cycles"] < row["gpu_cycles_high"]
+
+
+def test_kernels_are_executed_once(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second question reads what the first has kept; another size is executed anew."""
+    first = apuflow.evaluate("own_vector_add", root=rows)["gpu_cycles"]
+    kept = set(rows.glob("build/profiles/*.json"))
+    assert len(kept) == 1
+    _previewed.cache_clear()
+    monkeypatch.setattr(previewed, "interpret_program", pytest.fail)
+    assert apuflow.evaluate("own_vector_add", root=rows)["gpu_cycles"].equals(first)
+
+
+def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> None:
+    source = rows / "configs/workloads/kernels/vector_add.cl"
+    source.write_text(source.read_text().replace("c[i] =", "c[i + 1000000] ="))
+    with pytest.raises(ApuflowError, match="vector_add: 4 bytes at byte .* are in no buffer"):
+        apuflow.evaluate("own_vector_add", root=rows)
