@@ -19,8 +19,6 @@ from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.kernel_work import KernelsWork
-    from apuflow.core.scalar import Scalar
-    from apuflow.kernels.interpreted import Interpreted
     from apuflow.kernels.metadata import Kernel
     from apuflow.kernels.program import OwnProgram
     from apuflow.launcher.defects import DefectName
@@ -51,9 +49,6 @@ def check_kernels(
         str | None,
         typer.Option("--as", help="With --run: with the mistakes of this release of gem5."),
     ] = None,
-    preview: Annotated[
-        bool, typer.Option("--preview", help="With --run: also the preview's cycles of each launch.")
-    ] = False,
     limit: Annotated[
         int, typer.Option(min=1, help="With --run: wavefront instructions after which a launch is stopped.")
     ] = 2_000_000_000,
@@ -74,7 +69,7 @@ def check_kernels(
             found += _told(name, error)
             continue
         for each in gpus:
-            found += _check(work, each, compute_units, Run(limit, release, preview) if run else None)
+            found += _check(work, each, compute_units, Run(limit, release) if run else None)
     if found:
         typer.echo(many(found, "problem"), err=True)
         raise typer.Exit(1)
@@ -132,15 +127,10 @@ def _setting(text: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Run:
-    """How kernels are executed.
-
-    Attributes:
-        limit: wavefront instructions of a launch. release: whose mistakes are made. preview: say its cycles.
-    """
+    """How kernels are executed: most wavefront instructions of a launch; release whose mistakes are made."""
 
     limit: int
     release: str | None
-    preview: bool
 
 
 def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> int:
@@ -170,8 +160,9 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> 
         results: list[str] = []
         if run and not wrong:
             try:
-                by_source = dict(zip(program.sources, codes, strict=True))
-                results, wrong = _executed(program, kernels, by_source, gfx, compute_units, run)
+                results, wrong = _executed(
+                    program, kernels, dict(zip(program.sources, codes, strict=True)), gfx, run
+                )
             except ApuflowError as error:
                 failed += _told(about, error)
     launches = many(len(program.launches), "launch", "launches")
@@ -197,7 +188,6 @@ def _executed(
     kernels: Mapping[Path, tuple[Kernel, ...]],
     codes: Mapping[Path, Path],
     gfx: str,
-    compute_units: int,
     run: Run,
 ) -> tuple[list[str], list[str]]:
     """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
@@ -209,15 +199,11 @@ def _executed(
 
     defects = load_release(run.release).instruction_defects(gfx) if run.release else ()
     began = time.monotonic()
-    done, errors = interpret_program(
-        program, kernels, codes, gfx, trace=run.preview, limit=run.limit, defects=defects
-    )
+    done, errors = interpret_program(program, kernels, codes, gfx, limit=run.limit, defects=defects)
     seconds = time.monotonic() - began
     total = sum(each.total for each in done.executed)
     as_release = f" as gem5 {run.release}" if run.release else ""
     said = [f"executed{as_release}: {total:,} wavefront instructions in {seconds:.1f} s"]
-    if run.preview:
-        said += _previewed(program, done, gfx, compute_units)
     unknown = [each.name for each in met(list(codes.values()), gfx, set(defects) - MODELLED)]
     if unknown:
         said.append(f"executed as the GPU does, not as gem5 does: {', '.join(unknown)}")
@@ -232,22 +218,6 @@ def _executed(
         )
         (said if error <= allowed else wrong).append(text)
     return said, wrong
-
-
-def _previewed(program: OwnProgram, done: Interpreted, gfx: str, compute_units: int) -> Iterator[str]:
-    """The preview's cycles of each launch, and what bounds them."""
-    from apuflow.configure import option_rules
-    from apuflow.kernels.previewed import preview
-    from apuflow.preview import RELEASE
-    from apuflow.preview.machine import machine
-    from apuflow_analysis.tables.bounds import BOUNDS
-
-    options: dict[str, Scalar] = {"gfx-version": gfx, "num-compute-units": compute_units}
-    gpu_model = machine(options, option_rules.defaults(RELEASE))
-    names = [launch.kernel for launch in program.launches]
-    found = preview(done.traced, names, gpu_model, float(program.device_bytes))
-    for name, ns, bound in zip(names, found.ns, found.bound, strict=True):
-        yield f"preview of {name}: {ns / gpu_model.gpu_ns:,.0f} cycles; limit: {BOUNDS[bound].label}"
 
 
 @contextmanager

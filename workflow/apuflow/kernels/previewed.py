@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core import paths
+from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.files import write_text
 from apuflow.interpret.run import LIMIT
 from apuflow.interpret.trace import LINE, Accesses, Traced
@@ -70,7 +71,8 @@ def profiles_of(
         ConfigError: its contents cannot be made.
     """
     sources = [own_object(str(source), program.compile, "", gfx, root) for source in program.sources]
-    kept = root / paths.launch_profiles(digest(identity, *(f"{each.gfx} {each.name}" for each in sources)))
+    parts = identity, PREVIEW_VERSION, *(f"{each.gfx} {each.name}" for each in sources)
+    kept = root / paths.launch_profiles(digest(*parts))
     if not kept.exists():
         found = [traced_profile(each) for each in _traced(program, gfx, root, limit)]
         write_text(kept, json.dumps([profile._asdict() for profile in found]))
