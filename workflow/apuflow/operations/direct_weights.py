@@ -13,24 +13,33 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apuflow.miopen.launch import Arg, Launch, defines
+from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_weights_rows
 from apuflow.operations.direct_pass import (
     DILATED,
     GEMM,
-    Objection,
+    NOTE,
+    adding,
     bottom,
-    direct_launch,
+    counts,
+    extent,
+    gradient,
+    group_size,
+    groups,
     largest_unit,
+    pair,
+    per_image,
     pointwise,
     strides,
     top_gradient,
+    weight_strides,
+    window,
 )
-from apuflow.operations.direct_sums import adding, gradient, per_image
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE, buffer
+from apuflow.operations.operation import Wrong
 
 READ = 6
 """Gradients of a row that a work-item of ``MIOpenConvBwdWrWS2.cl`` reads at once."""
@@ -50,8 +59,8 @@ FEW_WAVES = 512
 """Below so many workgroups ``MIOpenConvBwdWrW1x1_PAD_read4.cl`` takes four wavefronts for each."""
 
 
-def objection(layer: Filter) -> Objection | None:
-    """Why MIOpen has no direct kernel here, as (key, what, fix); None: it has one."""
+def objection(layer: Filter) -> Wrong | None:
+    """Why MIOpen has no direct kernel here; None: it has one."""
     if (layer.dilation_h, layer.dilation_w) != (1, 1):
         return DILATED
     if _pointwise(layer) or _scanned(layer) or direct_weights_rows.takes(layer):
@@ -129,27 +138,14 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
         loads = across.size // unit * down.size * n
     written = largest_unit(across.size)
     values = {
-        "GRP_SZ0": items,
-        "GRP_SZ1": 1,
-        "GRP_SZ2": 1,
-        "GRP0_SZ0": 4 * WAVE,
-        "GRP0_SZ1": 1,
-        "GRP0_SZ2": 1,
-        "FILTER_SIZE0": 1,
-        "FILTER_SIZE1": 1,
-        "FILTER_PAD0": layer.pad_w,
-        "FILTER_PAD1": layer.pad_h,
-        "FILTER_STRIDE0": 1 if twice else layer.stride_w,
-        "FILTER_STRIDE1": 1 if twice else layer.stride_h,
-        "FILTER0_STRIDE0": layer.stride_w,
-        "FILTER0_STRIDE1": layer.stride_h,
-        "N_OUTPUTS": k,
-        "N_INPUTS": c,
-        "BATCH_SZ": n,
-        "IN_WIDTH": seen.w,
-        "IN_HEIGHT": seen.h,
-        "OUT_WIDTH": out.w,
-        "OUT_HEIGHT": out.h,
+        **group_size(items),
+        **group_size(4 * WAVE, "GRP0"),
+        **window(layer),
+        **(pair("FILTER_STRIDE", 1, 1) if twice else {}),
+        **pair("FILTER0_STRIDE", layer.stride_w, layer.stride_h),
+        **counts(k, c, n),
+        **extent("IN", seen),
+        **extent("OUT", out),
         "N_LOAD_DWORDS_PER_MAP_ONCE": 16 if maps == 16 else 64,
         "N_LCL_IN_MAPS": maps,
         "N_LCL_OUT_MAPS": maps,
@@ -179,24 +175,18 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     arguments = defines(values) + FP32_ALL
     x = bottom(layer, "in", "x")
     found: tuple[Launch, ...] = ()
-    if twice:
+    if twice:  # what the filter sees is put together first
         taken = buffer("convolution.workspace", seen.elements, "out")
-        found = (_of_seen(layer, arguments, (x, taken), seen.elements // n // written),)
+        grid, program = (seen.elements // n // written, n, 1), "MIOpenUtilKernels3.cl"
+        found = (layer.launch("bwd", program, arguments, "SubSample", grid, 4 * WAVE, (x, taken), NOTE),)
         x = taken._replace(role="in", name="x")
-    groups = (blocks_of_k, blocks_of_c)
+    blocks = (blocks_of_k, blocks_of_c)
     if seen.elements < out.elements:
-        groups = groups[::-1]
+        blocks = blocks[::-1]
     args = (top_gradient(layer), x, gradient(layer), *floats(padding=0.0))
     program, kernel = "MIOpenConvBwdWrW1x1_PAD_read4.cl", f"MIOpenCvBwdWrW_{maps}x{maps}map"
-    grid = (items * groups[0], groups[1], 1)
-    return (*found, direct_launch(layer, "bwd", program, arguments, kernel, grid, items, args))
-
-
-def _of_seen(layer: Filter, arguments: str, args: tuple[Arg, Arg], items: int) -> Launch:
-    """What a strided filter sees, put together."""
-    grid = (items, layer.n, 1)
-    program = "MIOpenUtilKernels3.cl"
-    return direct_launch(layer, "bwd", program, arguments, "SubSample", grid, 4 * WAVE, args)
+    grid = (items * blocks[0], blocks[1], 1)
+    return (*found, layer.launch("bwd", program, arguments, kernel, grid, items, args, NOTE))
 
 
 class _Scan(NamedTuple):
@@ -251,33 +241,20 @@ def _scanned(layer: Filter) -> bool:
 
 
 def _of_scans(layer: Filter) -> tuple[Launch, ...]:
-    plan, out, groups = _scan(layer), layer.top, layer.groups
-    c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
+    plan, out = _scan(layer), layer.top
     values: dict[str, int | str] = {
         "DIR_FORWARD": 0,
         "GRP_SZ": WAVE,
-        "GRP_SZ0": WAVE,
-        "GRP_SZ1": 1,
-        "GRP_SZ2": 1,
-        "FILTER_SIZE0": layer.kernel_w,
-        "FILTER_SIZE1": layer.kernel_h,
-        "FILTER_PAD0": layer.pad_w,
-        "FILTER_PAD1": layer.pad_h,
-        "FILTER_STRIDE0": layer.stride_w,
-        "FILTER_STRIDE1": layer.stride_h,
-        "N_OUTPUTS": layer.num_output,
-        "N_INPUTS": layer.c,
-        "BATCH_SZ": layer.n,
+        **group_size(WAVE),
+        **window(layer),
+        **counts(layer.num_output, layer.c, layer.n),
         "N_BATCH_LOOPS": 1,
         "N_BATCH_BLKS": layer.n,
         **strides("OUT", out),
         **strides("IN", layer.bottom),
-        "WEI_BATCH_STRIDE": c * taps,
-        "WEI_CHANNEL_STRIDE": taps,
-        "IN_WIDTH": layer.w,
-        "IN_HEIGHT": layer.h,
-        "OUT_WIDTH": out.w,
-        "OUT_HEIGHT": out.h,
+        **weight_strides(layer),
+        **extent("IN", layer.bottom),
+        **extent("OUT", out),
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": 1,
         "N_WAVES": 1,
@@ -294,11 +271,9 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
         "IN_LCL_SZ": plan.image,
         "CONV_BIAS": 0,
         **adding(layer),
-        "GROUP_COUNTS": groups,
-        "N_INPUTS_PER_GROUP": c,
-        "N_OUTPUTS_PER_GROUP": k,
+        **groups(layer),
     }
-    grid = (WAVE * c, -(-layer.num_output // plan.outputs), layer.n)
+    grid = (WAVE * (layer.c // layer.groups), -(-layer.num_output // plan.outputs), layer.n)
     arguments = defines(values) + FP32_ALL
     if plan.outputs > 1 and plan.outputs * plan.taps <= INDEXED:
         arguments += UNROLLED

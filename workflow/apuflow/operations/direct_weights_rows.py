@@ -10,8 +10,18 @@ from typing import NamedTuple
 
 from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_type
-from apuflow.operations.direct_pass import largest_unit, strides
-from apuflow.operations.direct_sums import adding, per_image
+from apuflow.operations.direct_pass import (
+    adding,
+    extent,
+    group_size,
+    groups,
+    largest_unit,
+    pair,
+    per_image,
+    strides,
+    weight_strides,
+    window,
+)
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 
@@ -86,47 +96,28 @@ def takes(layer: Filter) -> bool:
 
 def launches(layer: Filter) -> tuple[Launch, ...]:
     """What computes the gradient of a layer that it takes."""
-    plan, out, groups = _plan(layer), layer.top, layer.groups
+    plan, out = _plan(layer), layer.top
     assert plan is not None
-    c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
     unit, items = largest_unit(layer.w), WAVE * plan.waves
-    values: dict[str, int | str] = {
-        "DIR_FORWARD": 0,
-        "GRP_SZ": items,
-        "GRP_SZ0": items,
-        "GRP_SZ1": 1,
-        "GRP_SZ2": 1,
-        "FILTER_SIZE0": layer.kernel_w,
-        "FILTER_SIZE1": layer.kernel_h,
-        "FILTER_PAD0": layer.pad_w,
-        "FILTER_PAD1": layer.pad_h,
-        "FILTER_STRIDE0": 1,
-        "FILTER_STRIDE1": 1,
-    }
     steps = {"STRIDE_W": 1, "STRIDE_H": 1}
+    before = {"DIR_FORWARD": 0, "GRP_SZ": items, **group_size(items), **window(layer)}
     rest: dict[str, int | str] = {
         "N_OUTPUTS": layer.num_output,
         "N_INPUTS": layer.c,
-        "GROUP_COUNTS": groups,
-        "N_INPUTS_PER_GROUP": c,
-        "N_OUTPUTS_PER_GROUP": k,
+        **groups(layer),
         "BATCH_SZ": layer.n,
         "N_BATCH_LOOPS": plan.images,
         **strides("OUT", out),
         **strides("IN", layer.bottom),
-        "WEI_BATCH_STRIDE": c * taps,
-        "WEI_CHANNEL_STRIDE": taps,
-        "IN_WIDTH": layer.w,
-        "IN_HEIGHT": layer.h,
-        "OUT_WIDTH": out.w,
-        "OUT_HEIGHT": out.h,
+        **weight_strides(layer),
+        **extent("IN", layer.bottom),
+        **extent("OUT", out),
         "IN_TILE1": 1,
         "IN_TILE0": plan.span,
         "N_LCL_BATCHS": 1,
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": plan.inputs,
-        "OUT_TILE0": layer.kernel_w,
-        "OUT_TILE1": layer.kernel_h,
+        **pair("OUT_TILE", layer.kernel_w, layer.kernel_h),
         "OUT_STACKS": plan.outputs,
         "N_WAVES": plan.waves,
         "READ_TYPE": read_type(unit),
@@ -146,6 +137,10 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         "CONV_BIAS": 0,
         **adding(layer),
     }
-    arguments = defines(values) + defines(steps, prefix="") + defines(rest) + FP32_ALL
-    grid = (items * -(-c // plan.inputs), -(-layer.num_output // plan.outputs), plan.parts)
+    arguments = defines(before) + defines(steps, prefix="") + defines(rest) + FP32_ALL
+    grid = (
+        items * -(-layer.c // layer.groups // plan.inputs),
+        -(-layer.num_output // plan.outputs),
+        plan.parts,
+    )
     return per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)

@@ -27,8 +27,7 @@ class Key(dnnmark.Key):
             ValueError: with what would be right.
         """
         if self.type is bool:
-            spelled = {"true": True, "false": False}
-            found = spelled.get(value, value) if isinstance(value, str) else value
+            found = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
             if not isinstance(found, bool):
                 raise ValueError("true or false")
             return found

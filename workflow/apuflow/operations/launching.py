@@ -1,31 +1,17 @@
-"""Launches of an operation: what all of them have in common, and the kernels that several use."""
+"""Kernels that several operations launch, and their arguments."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import Literal, Protocol
 
-from apuflow.miopen.launch import Arg, ArgKind, Extent, Launch, Role
+from apuflow.miopen.launch import Arg, ArgKind, Launch, Role, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP, MOST_SET_ITEMS, set_arguments, set_items
+from apuflow.operations.operation import Operation, Pass
 
 WAVE = 64
 """Work-items of a wavefront."""
 HIP_COPY = "stands in for hipMemcpy, which MIOpen calls for packed tensors"
-
-
-class Named(Protocol):
-    """Whatever launches: by name and kind."""
-
-    @property
-    def name(self) -> str:
-        """Its name in launches."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Its kind in launches."""
-        ...
 
 
 def buffer(name: str, elements: int, role: Role, meaning: str = "") -> Arg:
@@ -38,35 +24,18 @@ def scalars(kind: ArgKind, **values: float) -> tuple[Arg, ...]:
     return tuple(Arg(kind, value, name=name) for name, value in values.items())
 
 
-def launch(
-    of: Named,
-    direction: Literal["fwd", "bwd"],
-    program: str,
-    arguments: str,
-    kernel: str,
-    grid: Extent,
-    workgroup: Extent,
-    args: tuple[Arg, ...],
-    note: str = "",
-) -> Launch:
-    """One launch of a kernel from source."""
-    return Launch(of.name, of.kind, direction, program, arguments, kernel, grid, workgroup, args, note)
+def reads(unit: int) -> str:
+    """Compile arguments: floats that a work-item reads at once."""
+    return f" -DRD_BLCK={unit} -DREAD_TYPE={'float' if unit == 1 else f'float{unit}'}"
 
 
-def fill(of: Named, direction: Literal["fwd", "bwd"], target: Arg, value: float = 0.0) -> Launch:
+def fill(of: Operation, direction: Pass, target: Arg, value: float = 0.0) -> Launch:
     """MIOpen's set-tensor over a whole packed buffer (``SetTensor``)."""
-    items = set_items(target.elements)
-    args = (target, *floats(value=value), *ints(offset=0, stride=1, elements=target.elements))
-    return launch(
-        of,
-        direction,
-        "MIOpenSubTensorOpWithScalarKernel.cl",
-        set_arguments(target.elements),
-        "SubTensorOpWithScalar1d",
-        (items, 1, 1),
-        (min(GROUP, items), 1, 1),
-        args,
-    )
+    items, elements = set_items(target.elements), target.elements
+    args = (target, *floats(value=value), *ints(offset=0, stride=1, elements=elements))
+    program, kernel = "MIOpenSubTensorOpWithScalarKernel.cl", "SubTensorOpWithScalar1d"
+    arguments, group = set_arguments(elements), min(GROUP, items)
+    return of.launch(direction, program, arguments, kernel, (items, 1, 1), group, args)
 
 
 def worker_sizes(lengths: tuple[int, ...]) -> tuple[int, ...]:
@@ -85,8 +54,8 @@ def worker_sizes(lengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def copy(
-    of: Named,
-    direction: Literal["fwd", "bwd"],
+    of: Operation,
+    direction: Pass,
     source: tuple[Arg, int, int],
     target: tuple[Arg, int, int],
     lengths: tuple[int, int],
@@ -111,15 +80,9 @@ def copy(
             numbers |= {f"length_{i}": flat[i] for i in dimensions}
         return (memory, *ints(**numbers))
 
-    work = "".join(f" -DWORK_LENGTH_{i}={sizes[i]}" for i in dimensions)
-    return launch(
-        of,
-        direction,
-        "MIOpenSubTensorOpWithSubTensorKernel.cl",
-        f" -DSUBTENSOR_OP_WITH_SUBTENSOR=SUBTENSOR_OP_WITH_SUBTENSOR_COPY{FP32_ALL}{work}",
-        f"SubTensorOpWithSubTensor{len(flat)}d",
-        (items, 1, 1),
-        (min(GROUP, items), 1, 1),
-        (*side("source", source, True), *side("target", target, False)),
-        note,
-    )
+    work = defines({f"WORK_LENGTH_{i}": sizes[i] for i in dimensions}, prefix="")
+    arguments = f" -DSUBTENSOR_OP_WITH_SUBTENSOR=SUBTENSOR_OP_WITH_SUBTENSOR_COPY{FP32_ALL}{work}"
+    program, kernel = "MIOpenSubTensorOpWithSubTensorKernel.cl", f"SubTensorOpWithSubTensor{len(flat)}d"
+    grid, group = (items, 1, 1), min(GROUP, items)
+    args = (*side("source", source, True), *side("target", target, False))
+    return of.launch(direction, program, arguments, kernel, grid, group, args, note)

@@ -7,14 +7,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction, Problem
-from apuflow.miopen.launch import Launch
+from apuflow.dnnmark.key import INT_MAX, format_value
+from apuflow.miopen.launch import Arg, Extent, Launch
 from apuflow.operations.key import keys_of
 
-Pass = Literal["fwd", "bwd"]
+Pass: TypeAlias = Literal["fwd", "bwd"]
+Wrong: TypeAlias = tuple[str, str, str]
+"""A key whose value does not fit the others, what is wrong, and what to do."""
+
+
+def too_large(key: str, elements: int) -> Iterator[Wrong]:
+    """That a buffer is too large, if it is; ``key``: what makes it smaller."""
+    if elements > INT_MAX:
+        remedy = f"make it smaller ({elements} elements, {INT_MAX} at most)"
+        yield key, "a buffer has more elements than a C int counts", remedy
 
 
 class Cost(NamedTuple):
@@ -30,11 +40,6 @@ class Cost(NamedTuple):
     read_bytes: int
     written_bytes: int
 
-    @property
-    def flops(self) -> int:
-        """Floating point operations, two per multiply-add."""
-        return 2 * self.macs
-
 
 @dataclass(frozen=True, kw_only=True)
 class Operation(ABC):
@@ -48,18 +53,13 @@ class Operation(ABC):
     directions: ClassVar[tuple[Pass, ...]] = ("fwd", "bwd")
 
     @property
-    def name(self) -> str:
-        """The layer's name in launches."""
-        return self.kind
-
-    @property
     def text(self) -> str:
         """Canonical form, part of a point's identity: the keys that are not at their defaults."""
         lines = [f"[{self.kind}]"]
         for key in keys_of(type(self)):
             value = getattr(self, key.name)
             if value != key.default:
-                lines.append(f"{key.name}={str(value).lower() if isinstance(value, bool) else value}")
+                lines.append(f"{key.name}={format_value(value)}")
         return "\n".join([*lines, ""])
 
     @property
@@ -76,9 +76,24 @@ class Operation(ABC):
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         """The launches of one direction that the operation has."""
 
-    def problems(self) -> Iterator[tuple[str, str, str]]:
-        """Keys whose values do not fit each other: key, what is wrong, what to do."""
+    def problems(self) -> Iterator[Wrong]:
+        """Keys whose values do not fit each other."""
         yield from ()
+
+    def launch(
+        self,
+        direction: Pass,
+        program: str,
+        arguments: str,
+        kernel: str,
+        grid: Extent,
+        group: int,
+        args: tuple[Arg, ...],
+        note: str = "",
+    ) -> Launch:
+        """A launch of a kernel from source, in workgroups of ``group`` x 1 x 1 work-items."""
+        name, groups = self.kind, (group, 1, 1)
+        return Launch(name, name, direction, program, arguments, kernel, grid, groups, args, note)
 
     def passes(self, direction: Direction) -> tuple[Pass, ...]:
         """The directions that ``direction`` asks for, forward first.

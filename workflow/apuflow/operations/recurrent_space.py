@@ -1,38 +1,58 @@
-"""The buffers of a recurrent layer as rows, and what its two directions have in common."""
+"""The keys of a recurrent layer, and its buffers as rows.
+
+``reserve`` holds the rows of all time steps: gates, cell (LSTM), hidden state, and behind them what the gates
+are after their functions. The backward pass keeps the gates' gradients in ``gradients``, in the same layout.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from apuflow.miopen.launch import Arg, Launch
-from apuflow.miopen.rocm_4_0_1.gemm import GROUP
-from apuflow.operations.launching import launch
-from apuflow.operations.operation import Pass
-from apuflow.operations.strided import Rows, View
+from typing_extensions import override
 
-WAVE_ITEMS = 64 * 32
-"""Work-items of a compute unit that MIOpen counts on (``max_active_threads``)."""
+from apuflow.operations.key import choice, whole
+from apuflow.operations.operation import Operation, Wrong, too_large
+from apuflow.operations.strided import View
+
+GATES = {"relu": 1, "tanh": 1, "lstm": 4, "gru": 3}
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """What a recurrent layer is made of (``operations.recurrent.Recurrent``)."""
+@dataclass(frozen=True, kw_only=True)
+class Space(Operation):
+    """What a recurrent layer is made of."""
 
-    cell: str
-    hidden: int
-    batch: int
-    steps: int
-    input: int
-    gates: int
-    pitch: int
-    state: int
-    reserved: int
+    cell: str = choice("which cell", None, tuple(GATES))
+    hidden: int = whole("units")
+    batch: int = whole("sequences")
+    steps: int = whole("time steps")
+    input: int = whole("elements of the input; 0: its products are left out (DeepBench's convention)", 0, 0)
+    backward: str = choice("which gradients: of data, of weights", "both", ("both", "data", "weights"))
 
     @property
     def rows(self) -> int:
         """Rows of all time steps."""
         return self.batch * self.steps
+
+    @property
+    def gates(self) -> int:
+        """Products of the hidden state per step: 1, 4 or 3."""
+        return GATES[self.cell]
+
+    @property
+    def pitch(self) -> int:
+        """Elements from row to row of ``reserve``."""
+        return {"lstm": 6, "gru": 4}.get(self.cell, 1) * self.hidden
+
+    @property
+    def state(self) -> int:
+        """Where a row's hidden state begins."""
+        return {"lstm": 5 * self.hidden, "gru": 3 * self.hidden}.get(self.cell, self.rows * self.hidden)
+
+    @property
+    def reserved(self) -> int:
+        """Elements of ``reserve``."""
+        return self.active + self.rows * (self.hidden if self.cell == "lstm" else self.pitch)
 
     @property
     def step(self) -> int:
@@ -44,7 +64,10 @@ class Sizes:
         """Where the second half of ``reserve`` begins."""
         return self.rows * self.pitch
 
-    # buffers -------------------------------------------------------------------------------------------
+    @override
+    def problems(self) -> Iterator[Wrong]:
+        yield from too_large("steps", self.reserved)
+
     def reserve(self, time: int = 0, offset: int = 0, step: int = 0) -> View:
         """Rows of a time step; ``step``: 1, -1 where a loop goes on to the next, to the one before."""
         return self._of("reserve", self.reserved, time, offset, step)
@@ -71,27 +94,3 @@ class Sizes:
 
     def _of(self, name: str, size: int, time: int, offset: int, step: int) -> View:
         return View(f"recurrent.{name}", size, time * self.step + offset, self.pitch, step * self.step)
-
-
-def loop(launches: Sequence[Launch], count: int, number: int) -> tuple[Launch, ...]:
-    """The launches of one time step, for so many of them."""
-    return tuple(replace(launch, count=count, loop=number) for launch in launches) if count else ()
-
-
-def update(rows: Rows, sizes: Sizes, kernel: str, args: tuple[Arg, ...], compute_units: int) -> Launch:
-    """MIOpen's LSTM update: a work-item takes 1 element, more where the compute units have enough of them."""
-    direction: Pass = rows.direction
-    most, work = compute_units * WAVE_ITEMS, sizes.batch * sizes.hidden
-    unit = 1
-    if work >= 4 * most and sizes.hidden % 4 == 0:
-        unit = 4
-    elif work >= 2 * most and sizes.hidden % 2 == 0:
-        unit = 2
-    items = max(1, work // unit)
-    group = 64 if items <= 64 else 128 if items <= 128 else GROUP
-    grid = -(-min(items, most) // group) * group
-    read = "float" if unit == 1 else f"float{unit}"
-    which = "FWD" if direction == "fwd" else "BWD"
-    arguments = f" -DLSTM_{which}_HID=1 -DRD_BLCK={unit} -DREAD_TYPE={read} -DMIOPEN_USE_FP32=1"
-    program = "MIOpenRNNHiddenStateUpdate.cl"
-    return launch(rows.of, direction, program, arguments, kernel, (grid, 1, 1), (group, 1, 1), args)

@@ -5,15 +5,16 @@ Source: MIOpen rocm-4.0.1 ``src/ocl/tensorocl.cpp`` (``OpTensor3d``, ``CopyTenso
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from apuflow.miopen.launch import Arg, Gemm, Launch, Role
-from apuflow.miopen.rocm_4_0_1.activation import OPERATIONS
 from apuflow.miopen.rocm_4_0_1.activation import arguments as activation_arguments
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints, read_unit
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP, product
-from apuflow.operations.launching import HIP_COPY, Named, buffer, copy, launch, scalars
+from apuflow.operations.launching import HIP_COPY, buffer, copy, reads, scalars
+from apuflow.operations.operation import Operation, Pass
 
 MOST_GROUPS = 4096
 ROWS_OF_A_GROUP = 64
@@ -52,8 +53,8 @@ class View:
 class Rows:
     """Launches on ``rows`` rows of an operation in one direction."""
 
-    of: Named
-    direction: Literal["fwd", "bwd"]
+    of: Operation
+    direction: Pass
     rows: int
 
     def combine(
@@ -72,7 +73,6 @@ class Rows:
         work = width // unit
         groups = min(MOST_GROUPS, -(-work // GROUP))
         groups_down = min(MOST_GROUPS // groups, -(-self.rows // ROWS_OF_A_GROUP))
-        read = "float" if unit == 1 else f"float{unit}"
         args = (
             a.arg("in", "a"),
             *ints(a_pitch=a.pitch),
@@ -87,46 +87,31 @@ class Rows:
         )
         arguments = (
             f" -DMIOPEN_TYPE=float{FP32_ALL} -DMIOPEN_TENSOR_OP=miopen{operator.capitalize()}"
-            f" -DUSE_2D_TENSOR_LITE -DRD_BLCK={unit} -DREAD_TYPE={read}"
+            f" -DUSE_2D_TENSOR_LITE{reads(unit)}"
         )
-        grid = (groups * GROUP, groups_down * ROWS_OF_A_GROUP, 1)
-        program = "MIOpenTensorKernels.cl"
-        return launch(
-            self.of, self.direction, program, arguments, "Op2dTensorLite", grid, (GROUP, 1, 1), args
-        )
+        grid, program = (groups * GROUP, groups_down * ROWS_OF_A_GROUP, 1), "MIOpenTensorKernels.cl"
+        return self.of.launch(self.direction, program, arguments, "Op2dTensorLite", grid, GROUP, args)
 
     def activate(self, mode: str, x: View, y: View, width: int) -> Launch:
         """``y = f(x)``: MIOpenActiveFwdLite where rows follow each other, else MIOpenActiveFwd2DLite."""
-        args = (
-            x.arg("in", "x"),
-            y.arg("out", "y"),
-            *self._constants(mode),
-            x.offset_arg("long", "x_offset"),
-            y.offset_arg("long", "y_offset"),
-        )
-        return self._activation(mode, "MIOpenActiveFwd", args, (x, y), ("x", "y"), width)
+        args = x.arg("in", "x"), y.arg("out", "y"), *_constants(mode)
+        return self._activation(mode, "MIOpenActiveFwd", args, {"x": x, "y": y}, width)
 
     def activate_back(self, mode: str, views: tuple[View, View, View, View], width: int) -> Launch:
         """``dx = dy f'(x)`` with ``views`` dx, dy, x and y: MIOpenActiveBwdLite, MIOpenActiveBwd2DLite."""
-        names = ("dx", "dy", "x", "y")
-        args = (
-            views[0].arg("inout", "dx"),
-            *(view.arg("in", name) for view, name in zip(views[1:], names[1:], strict=True)),
-            *floats(diff_scale=0.0),
-            *self._constants(mode),
-            *(view.offset_arg("long", f"{name}_offset") for view, name in zip(views, names, strict=True)),
-        )
-        return self._activation(mode, "MIOpenActiveBwd", args, views, names, width)
+        named = dict(zip(("dx", "dy", "x", "y"), views, strict=True))
+        args = [view.arg("inout" if name == "dx" else "in", name) for name, view in named.items()]
+        constants = *floats(diff_scale=0.0), *_constants(mode)
+        return self._activation(mode, "MIOpenActiveBwd", (*args, *constants), named, width)
 
     def copy(self, source: View, target: View, width: int) -> Launch:
         """A copy of the rows, or of all at once where they follow each other on both sides."""
         whole = source.pitch == target.pitch == width
         lengths = (1, self.rows * width) if whole else (self.rows, width)
         in_place = whole and source.offset == target.offset == 0
-        sides = (source.arg("in"), source.offset, source.pitch), (
-            target.arg("out"), target.offset, target.pitch
-        )  # fmt: skip
-        made = copy(self.of, self.direction, *sides, lengths, HIP_COPY if in_place else "")
+        there = (source.arg("in"), source.offset, source.pitch)
+        here = (target.arg("out"), target.offset, target.pitch)
+        made = copy(self.of, self.direction, there, here, lengths, HIP_COPY if in_place else "")
         steps = {"source_offset": source.step, "target_offset": target.step}
         return replace(made, args=tuple(arg._replace(step=steps.get(arg.name, 0)) for arg in made.args))
 
@@ -136,55 +121,27 @@ class Rows:
         """A product of rocBLAS, column major: ``memory`` is A, B, C with their pitches, ``form`` as "TN"."""
         a, b, c = memory
         m, n, k = shape
-        gemm = Gemm(
-            m,
-            n,
-            k,
-            form[0] == "T",
-            form[1] == "T",
-            1,
-            a.pitch,
-            b.pitch,
-            c.pitch,
-            beta=beta,
-            offset_a=a.offset,
-            offset_b=b.offset,
-            offset_c=c.offset,
-            step_a=a.step,
-            step_b=b.step,
-            step_c=c.step,
-        )
+        moved = {"offset_a": a.offset, "offset_b": b.offset, "offset_c": c.offset}
+        moved |= {"step_a": a.step, "step_b": b.step, "step_c": c.step}
+        transposed = form[0] == "T", form[1] == "T"
+        gemm = Gemm(m, n, k, *transposed, 1, a.pitch, b.pitch, c.pitch, beta=beta, **moved)
         args = a.arg("in", "a"), b.arg("in", "b"), c.arg("inout" if beta else "out", "c")
-        return product(self.of.name, self.of.kind, self.direction, args, gemm)
-
-    def _constants(self, mode: str) -> tuple[Arg, ...]:
-        """MIOpen's recurrent layers pass alpha, beta and gamma 1, but beta 0 where no tanh is."""
-        return floats(gamma=1.0, beta=1.0 if mode == "tanh" else 0.0, alpha=1.0)
+        return product(self.of.kind, self.of.kind, self.direction, args, gemm)
 
     def _activation(
-        self,
-        mode: str,
-        stem: str,
-        args: tuple[Arg, ...],
-        views: tuple[View, ...],
-        names: tuple[str, ...],
-        width: int,
+        self, mode: str, stem: str, args: tuple[Arg, ...], views: Mapping[str, View], width: int
     ) -> Launch:
-        packed = all(view.pitch == width for view in views)
+        packed = all(view.pitch == width for view in views.values())
         elements = self.rows * width if packed else width
-        unit = read_unit(elements)
-        grid = (elements // unit, 1 if packed else self.rows, 1)
+        grid = (elements // read_unit(elements), 1 if packed else self.rows, 1)
+        args += tuple(view.offset_arg("long", f"{name}_offset") for name, view in views.items())
         if not packed:
-            pitches = zip(names, views, strict=True)
-            args += scalars("uint", **{f"{name}_pitch": view.pitch for name, view in pitches})
-        assert mode in OPERATIONS
-        return launch(
-            self.of,
-            self.direction,
-            "MIOpenNeuron.cl",
-            activation_arguments(elements, mode),
-            f"{stem}{'' if packed else '2D'}Lite",
-            grid,
-            (GROUP, 1, 1),
-            args,
-        )
+            args += scalars("uint", **{f"{name}_pitch": view.pitch for name, view in views.items()})
+        arguments = activation_arguments(elements, mode)
+        kernel = f"{stem}{'' if packed else '2D'}Lite"
+        return self.of.launch(self.direction, "MIOpenNeuron.cl", arguments, kernel, grid, GROUP, args)
+
+
+def _constants(mode: str) -> tuple[Arg, ...]:
+    """MIOpen's recurrent layers pass alpha, beta and gamma 1, but beta 0 where no tanh is."""
+    return floats(gamma=1.0, beta=1.0 if mode == "tanh" else 0.0, alpha=1.0)

@@ -14,40 +14,27 @@ from dataclasses import dataclass, replace
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
+from apuflow.suites.models import HANDED_ON, OTHER_TYPE, Cells, Graph, Node, NoRowError, Problem
 from apuflow.suites.network import COLUMNS, IMAGES, SHARES
 from apuflow.suites.node_rows import NOTES, ROWS
-from apuflow.suites.nodes import HANDED_ON, OTHER_TYPE, Cells, Dims, Graph, Node, NoRowError, Problem
-
-__all__ = ["Dims", "Graph", "Imported", "Node", "imported", "table"]
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A model as a table.
+    """A model as a table, and sentences about parts of the model that the table lacks.
 
-    Attributes:
-        text: of the table, CSV.
-        left_out: sentences about parts of the model that the table lacks.
+    The table is CSV, of a network's layers for one image.
     """
 
     text: str
     left_out: tuple[str, ...]
 
 
-def table(graph: Graph) -> str:
-    """The table of a network's layers for one image, as CSV.
-
-    Raises:
-        ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
-    """
-    return imported(graph).text
-
-
 def imported(graph: Graph) -> Imported:
     """The table of a network's layers, and the parts of the model that it lacks.
 
     Raises:
-        ConfigError: as ``table``.
+        ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
     """
     made = _Rows(graph)
     for node in graph.nodes:
@@ -69,9 +56,8 @@ def _counted(problems: Sequence[Problem]) -> str:
     tensors = sum(op.startswith(OTHER_TYPE) for op, _, _ in problems)
     rowless = len(problems) - tensors
     said = [f"{many(rowless, 'operator')} without a row in a table of layers"] if rowless else []
-    return " and ".join(
-        [*said, *([f"{many(tensors, 'tensor')} of another type than fp32"] if tensors else [])]
-    )
+    said += [f"{many(tensors, 'tensor')} of another type than fp32"] if tensors else []
+    return " and ".join(said)
 
 
 def _named(problems: Sequence[Problem]) -> str:
@@ -89,13 +75,7 @@ def _named(problems: Sequence[Problem]) -> str:
 
 
 class _Rows:
-    """State of making rows from nodes.
-
-    Attributes:
-        rows: finished rows.
-        problems: nodes without a row.
-        left_out: sentences about what rows lack.
-    """
+    """Rows that are made from nodes, nodes without a row, and sentences about what rows lack."""
 
     def __init__(self, graph: Graph) -> None:
         self.rows: list[Cells] = []

@@ -1,22 +1,80 @@
-"""Reads ONNX files without their weights.
+"""The graph of a model: operators under ONNX' names in the order of execution; and how ONNX files are read.
 
-The library is optional: ``pip install apuflow[onnx]``. Source: ONNX' ``onnx.proto``.
+The libraries are optional: ``pip install apuflow[onnx]``. Source: ONNX' ``onnx.proto``.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.nodes import OTHER_TYPE, Graph, Node, Problem
 
+Dims: TypeAlias = tuple[int, ...]
+Cells: TypeAlias = dict[str, int | str]
+Problem: TypeAlias = tuple[str, str, str]
+"""A node without a row: operator, name, and reason (empty: the operator has no row)."""
+OTHER_TYPE: Final = "tensor of "
+"""Placeholder for the operator in a problem of a tensor's type."""
+HANDED_ON: Final = frozenset(("Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Cast"))
+"""Operators that compute nothing in inference."""
 SMALL: Final = 16
 """Largest number of values of constants that are read: ends of a Clip, axes of a mean."""
 _OPSET_OF_AXIS: Final = 13
 """Before this opset a softmax flattened all dimensions from its axis on (default 1)."""
+_ONNX: Final = ("", "ai.onnx")
+"""Names of the domain of ONNX' own operators."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator of a graph.
+
+    Attributes:
+        op: its ONNX name.
+        inputs, outputs: names of tensors; weights are those of ``Graph.weights``.
+        attributes: by ONNX name.
+    """
+
+    op: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model.
+
+    Attributes:
+        source: the file or module, for messages.
+        nodes: in the order of execution.
+        shapes: of tensors, by name.
+        weights: names of learnt and constant tensors.
+        images: names of the inputs.
+        constants: values of small constant tensors, by name.
+        problems: parts that no table can hold, such as number types other than fp32.
+        left_out: sentences about parts of the model that the graph lacks.
+        merged: whether equal constants may share a name, as in ONNX exports.
+    """
+
+    source: str
+    nodes: Sequence[Node]
+    shapes: Mapping[str, Dims]
+    weights: frozenset[str]
+    images: frozenset[str]
+    constants: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    problems: Sequence[Problem] = ()
+    left_out: Sequence[str] = ()
+    merged: bool = False
+
+
+class NoRowError(ValueError):
+    """Why a node has no row."""
 
 
 def library(name: str, extra: str) -> Any:
@@ -75,10 +133,6 @@ def read_onnx(file: Path) -> Graph:
         tuple(_other_types(onnx, types, images)),
         merged=True,
     )
-
-
-_ONNX: Final = ("", "ai.onnx")
-"""Names of the domain of ONNX' own operators."""
 
 
 def _one_image(graph: Any) -> None:

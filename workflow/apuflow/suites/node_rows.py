@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from apuflow.dnnmark.shape import NoOutput, started_windows, whole_windows
-from apuflow.suites.nodes import Cells, Dims, Graph, Node, NoRowError
+from apuflow.suites.models import Cells, Dims, Graph, Node, NoRowError
 
 ToRow: TypeAlias = Callable[[Node, Graph], Cells]
 AXES: Final = ("h", "w")
@@ -38,16 +38,25 @@ def _data(node: Node, graph: Graph) -> str:
     return next(name for name in node.inputs if name and name not in graph.weights)
 
 
+def _cells(
+    op: str, n: int, image: Sequence[int], out: Sequence[int], params: int = 0, macs: int = 0
+) -> Cells:
+    """Columns of every row; ``image`` and ``out`` are channels, height and width."""
+    names = ("in_c", "in_h", "in_w", "out_c", "out_h", "out_w")
+    sizes = dict(zip(names, (*image, *out), strict=True))
+    return {"op": op, "in_n": n, **sizes, "params": params, "macs": macs}
+
+
 def _plain(op: str) -> ToRow:
     def row(node: Node, graph: Graph) -> Cells:
-        c, h, w = _sizes(graph, _data(node, graph))
-        out_c, out_h, out_w = _sizes(graph, node.outputs[0])
-        return {
-            **{"op": op, "in_n": 1, "in_c": c, "in_h": h, "in_w": w},
-            **{"out_c": out_c, "out_h": out_h, "out_w": out_w, "params": 0, "macs": 0},
-        }
+        return _cells(op, 1, _sizes(graph, _data(node, graph)), _sizes(graph, node.outputs[0]))
 
     return row
+
+
+def _window_cells(kernel: Sequence[int], stride: Sequence[int], pads: Sequence[int] = (0, 0)) -> Cells:
+    names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w")
+    return dict(zip(names, (*kernel, *stride, *pads), strict=True))
 
 
 def _refuse(node: Node, **usual: int) -> None:
@@ -58,31 +67,32 @@ def _refuse(node: Node, **usual: int) -> None:
             raise NoRowError(f"{name} {given}")
 
 
+def _refuse_other_padding(node: Node) -> None:
+    mode = node.attributes.get("padding_mode", "zeros")
+    if mode != "zeros":
+        raise NoRowError(f"{mode} padding: a row has zeros there")
+
+
+def _refuse_dilation(node: Node) -> None:
+    if _pair(node, "dilations") != (1, 1):
+        raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+
+
 def _pair(node: Node, name: str) -> tuple[int, int]:
     first, second = node.attributes.get(name, (1, 1))
     return int(first), int(second)
 
 
-def _padding(
-    node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]
-) -> tuple[int, int, int, int]:
+def _padding(node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
     """Top, left, bottom, right. ``SAME`` gives an output per stride and puts odd padding at one end."""
     automatic = node.attributes.get("auto_pad", "NOTSET")
     if automatic not in ("SAME_UPPER", "SAME_LOWER"):
-        top, left, bottom, right = (
-            node.attributes.get("pads", (0, 0, 0, 0)) if automatic == "NOTSET" else (0,) * 4
-        )
-        return int(top), int(left), int(bottom), int(right)
-    ends = []
-    for axis in range(2):
-        outputs = -(-size[axis] // stride[axis])
-        whole = max((outputs - 1) * stride[axis] + span[axis] - size[axis], 0)
-        ends.append(
-            (whole // 2, whole - whole // 2)
-            if automatic == "SAME_UPPER"
-            else (whole - whole // 2, whole // 2)
-        )
-    return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
+        pads = node.attributes.get("pads", (0,) * 4) if automatic == "NOTSET" else (0,) * 4
+        return tuple(int(pad) for pad in pads)
+    wanted = [(-(-size[axis] // stride[axis]) - 1) * stride[axis] + span[axis] for axis in range(2)]
+    whole = [max(wanted[axis] - size[axis], 0) for axis in range(2)]
+    less, more = [pad // 2 for pad in whole], [pad - pad // 2 for pad in whole]
+    return (*less, *more) if automatic == "SAME_UPPER" else (*more, *less)
 
 
 def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Cells:
@@ -93,8 +103,7 @@ def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Ce
     """
     if len(kernel) != 2 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
-    if node.attributes.get("padding_mode", "zeros") != "zeros":
-        raise NoRowError(f"{node.attributes['padding_mode']} padding: a row has zeros there")
+    _refuse_other_padding(node)
     stride, dilation = _pair(node, "strides"), _pair(node, "dilations")
     span = [dilation[axis] * (kernel[axis] - 1) + 1 for axis in range(2)]
     size = [int(cells[f"in_{side}"]) for side in AXES]
@@ -112,15 +121,10 @@ def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Ce
     counts = [_count(size[a], span[a], pads[a], stride[a], ceil) for a in range(2)]
     if any(out[a] not in counts[a] for a in range(2)):
         raise NoRowError(f"its output {out[0]}x{out[1]} does not follow from its window, stride and padding")
-    return {
-        **{"kernel_h": kernel[0], "kernel_w": kernel[1], "stride_h": stride[0], "stride_w": stride[1]},
-        **{"pad_h": pads[0], "pad_w": pads[1]},
-        **({"ceil_mode": ceil} if pooled else {}),
-    }
+    return _window_cells(kernel, stride, pads) | ({"ceil_mode": ceil} if pooled else {})
 
 
 def _in_dimensions(count: int) -> str:
-    """In words."""
     return "1 dimension" if count == 1 else f"{count} dimensions"
 
 
@@ -164,12 +168,10 @@ def _convolution(node: Node, graph: Graph) -> Cells:
     if products != out * (int(cells["in_c"]) // groups) * filters[2] * filters[3]:
         raise NoRowError(f"its weights {filters} are not those of {groups} groups of its channels")
     bias = _has_bias(node, graph, out)
-    return {
-        **cells,
-        **_window(node, graph, filters[2:], cells),
-        **{"dilation": dilations[0], "groups": groups, "bias": int(bias)},
-        **{"params": products + out * bias, "macs": products * int(cells["out_h"]) * int(cells["out_w"])},
-    }
+    cells |= _window(node, graph, filters[2:], cells)
+    cells |= {"dilation": dilations[0], "groups": groups, "bias": int(bias)}
+    macs = products * int(cells["out_h"]) * int(cells["out_w"])
+    return cells | {"params": products + out * bias, "macs": macs}
 
 
 def _transposed(node: Node, graph: Graph) -> Cells:
@@ -177,11 +179,9 @@ def _transposed(node: Node, graph: Graph) -> Cells:
     filters = _filters(node, graph)
     if len(filters) != 4 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(filters) - 2)}")
-    if node.attributes.get("padding_mode", "zeros") != "zeros":
-        raise NoRowError(f"{node.attributes['padding_mode']} padding: a row has zeros there")
+    _refuse_other_padding(node)
     _refuse(node, group=1)
-    if _pair(node, "dilations") != (1, 1):
-        raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+    _refuse_dilation(node)
     if node.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise NoRowError("auto_pad: export it with explicit pads")
     cells = _plain("deconv")(node, graph)
@@ -192,24 +192,18 @@ def _transposed(node: Node, graph: Graph) -> Cells:
     for axis, pad in ((0, top), (1, left)):
         rest = int(cells[f"out_{AXES[axis]}"]) - (int(cells[f"in_{AXES[axis]}"]) - 1) * stride[axis]
         rest += 2 * pad - filters[2 + axis]
-        if (
-            not 0 <= rest < stride[axis]
-        ):  # a rest is output_padding, which no engine runs: the suite reports it
+        if not 0 <= rest < stride[axis]:  # it is output_padding, which no engine runs: the suite reports it
             raise NoRowError("its output does not follow from its window, stride and padding")
     out = int(cells["out_c"])
     bias, products = _has_bias(node, graph, out), math.prod(filters)
-    return {
-        **cells,
-        **{"kernel_h": filters[2], "kernel_w": filters[3], "stride_h": stride[0], "stride_w": stride[1]},
-        **{"pad_h": top, "pad_w": left, "groups": 1, "bias": int(bias)},
-        **{"params": products + out * bias, "macs": products * int(cells["in_h"]) * int(cells["in_w"])},
-    }
+    cells |= _window_cells(filters[2:], stride, (top, left)) | {"groups": 1, "bias": int(bias)}
+    macs = products * int(cells["in_h"]) * int(cells["in_w"])
+    return cells | {"params": products + out * bias, "macs": macs}
 
 
 def _pool(op: str) -> ToRow:
     def row(node: Node, graph: Graph) -> Cells:
-        if _pair(node, "dilations") != (1, 1):
-            raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+        _refuse_dilation(node)
         _refuse(node, storage_order=0, divisor_override=0, return_indices=0)
         if len([name for name in node.outputs if name]) > 1:
             raise NoRowError("it gives the places of its maxima, too")
@@ -235,11 +229,7 @@ def _global_pool(op: str) -> ToRow:
             if size % out:
                 raise NoRowError(f"{size} pixels to {out}: its windows differ in size")
             kernel.append(size // out)
-        h, w = kernel
-        return {
-            **cells,
-            **{"kernel_h": h, "kernel_w": w, "stride_h": h, "stride_w": w, "pad_h": 0, "pad_w": 0},
-        }
+        return cells | _window_cells(kernel, kernel)
 
     return row
 
@@ -268,11 +258,8 @@ def _product(node: Node, graph: Graph) -> Cells:
             raise NoRowError(f"{name} {node.attributes[name]}")
     features, outputs = dims[1], _dims(graph, node.outputs[0])[1]
     bias = _has_bias(node, graph, outputs)
-    return {
-        **{"op": "fc", "in_n": 1, "in_c": features, "in_h": 1, "in_w": 1},
-        **{"out_c": outputs, "out_h": 1, "out_w": 1, "bias": int(bias)},
-        **{"params": outputs * (features + bias), "macs": outputs * features},
-    }
+    params, macs = outputs * (features + bias), outputs * features
+    return _cells("fc", 1, (features, 1, 1), (outputs, 1, 1), params, macs) | {"bias": int(bias)}
 
 
 def _normalised(node: Node, graph: Graph) -> Cells:
@@ -319,10 +306,7 @@ def _softmax(node: Node, graph: Graph) -> Cells:
     if not last and not flattened:
         raise NoRowError(f"over dimension {axis} of {len(dims)}")
     rows, width = math.prod(dims[1:axis]), math.prod(dims[axis:])
-    return {
-        **{"op": "softmax", "in_n": rows, "in_c": width, "in_h": 1, "in_w": 1},
-        **{"out_c": width, "out_h": 1, "out_w": 1, "params": 0, "macs": 0},
-    }
+    return _cells("softmax", rows, (width, 1, 1), (width, 1, 1))
 
 
 def _clipped(node: Node, graph: Graph) -> Cells:
@@ -341,12 +325,9 @@ def _clipped(node: Node, graph: Graph) -> Cells:
 
 
 def _left_out_of_average(node: Node) -> list[str]:
-    pads = node.attributes.get("pads", (0,))
-    if any(pads) and int(node.attributes.get("count_include_pad", 0)):
-        return [
-            "The padding of average pooling counts in the model's means (count_include_pad) and not here."
-        ]
-    return []
+    counts = any(node.attributes.get("pads", (0,))) and int(node.attributes.get("count_include_pad", 0))
+    said = "The padding of average pooling counts in the model's means (count_include_pad) and not here."
+    return [said] if counts else []
 
 
 ROWS: Final[Mapping[str, ToRow]] = {

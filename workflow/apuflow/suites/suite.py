@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import ConfigError
-from apuflow.core.scalar import Scalar
 from apuflow.suites import lists
 from apuflow.suites.image_size import on_images
-from apuflow.suites.network import Memory, Network, check_names, read_network
+from apuflow.suites.network import Memory, Network, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
-from apuflow.suites.step import ALL_REDUCE, Choice, Step, with_algorithm
+from apuflow.suites.spec import Refused, Spec, spec_of
+from apuflow.suites.step import ALL_REDUCE, Choice, Step
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
@@ -51,11 +52,7 @@ class Suite:
     @cached_property
     def network(self) -> Network | None:
         """Its layers, for a network of layers."""
-        if self.kind != NETWORK:
-            return None
-        network = read_network(self.table)
-        check_names(network.layers, self.table)
-        return network
+        return read_network(self.table) if self.kind == NETWORK else None
 
     @cached_property
     def sequence(self) -> SequenceNetwork | None:
@@ -85,9 +82,10 @@ class Suite:
             ConfigError: an impossible choice, or a mistake in its table.
         """
         self.check(choice)
-        steps = [with_algorithm(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
+        every = list(self._all(choice))
+        steps = [step for step in every if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
-            known = dict.fromkeys(step.op for step in self._all(choice))
+            known = dict.fromkeys(step.op for step in every)
             raise ConfigError(
                 f"suite {self.name} has nothing of this kind",
                 key="layer.op",
@@ -102,6 +100,10 @@ class Suite:
                 remedy="direction: fwd for it",
             )
         return tuple(steps if choice.subset is None else _least(steps, choice.subset))
+
+    def specified(self, choice: Choice) -> tuple[tuple[Step, Spec | Refused], ...]:
+        """The selected steps, with what they run as. Raises ConfigError as ``steps``."""
+        return tuple((step, spec_of(step)) for step in self.steps(choice))
 
     def _sized(self, choice: Choice) -> Network | None:
         """The network on images of the selected size."""
@@ -130,39 +132,59 @@ class Suite:
         Raises:
             ConfigError: with key and remedy.
         """
-        what = "a network" if self.is_network else "a list of items"
-        if choice.n is not None and self.kind != NETWORK:
-            why = f"the sizes of suite {self.name} are fixed: each of its items has a batch of its own"
-            raise _for_others("n", choice.n, why)
-        if choice.image is not None and self.kind != NETWORK:
-            why = f"suite {self.name} is no network of layers: it has no images to resize"
-            raise _for_others("image", choice.image, why)
-        if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
-            why = f"the operations of suite {self.name} are fixed, their algorithms among them"
-            raise _for_others("algorithm", choice.algorithm, why)
-        if choice.bias and self.kind != NETWORK:
-            why = f"suite {self.name} is no network of layers: nothing in it has a bias of its own"
-            raise _for_others("bias", choice.bias, why)
+        network, layers = self.is_network, self.kind == NETWORK
+        to_others, no_layers = "(per_workload gives it to others alone)", "is no network of layers"
+        for key, is_given, is_known, why, note in (
+            (
+                "n",
+                choice.n is not None,
+                layers,
+                "has fixed sizes: each of its items has its batch",
+                to_others,
+            ),
+            (
+                "image",
+                choice.image is not None,
+                layers,
+                f"{no_layers}: it has no images to resize",
+                to_others,
+            ),
+            (
+                "algorithm",
+                choice.algorithm != "gemm",
+                self.kind != lists.OPERATIONS,
+                "has fixed operations, their algorithms among them",
+                to_others,
+            ),
+            ("bias", choice.bias, layers, f"{no_layers}: nothing in it has a bias of its own", to_others),
+            (
+                "devices",
+                choice.devices > 1,
+                network or self.kind == ALL_REDUCE,
+                "is a list of items, which share nothing with other devices",
+                "(per_workload gives it to networks alone)",
+            ),
+            (
+                "subset",
+                choice.subset is not None,
+                not network,
+                "is a network: a part of it is no iteration",
+                "",
+            ),
+        ):
+            if is_given and not is_known:
+                raise ConfigError(
+                    f"suite {self.name} {why}",
+                    key=f"layer.{key}",
+                    value=getattr(choice, key),
+                    remedy=f"leave {key} out for it {note}".rstrip(),
+                )
         if choice.group is not None and choice.group not in self.groups:
             raise ConfigError(
                 f"suite {self.name} has no such set",
                 key="layer.set",
                 value=choice.group,
                 remedy=f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets",
-            )
-        if choice.devices > 1 and not self.is_network and self.kind != ALL_REDUCE:
-            raise ConfigError(
-                f"suite {self.name} is {what}: its items share nothing with other devices",
-                key="layer.devices",
-                value=choice.devices,
-                remedy="leave devices out for it (per_workload gives it to networks alone)",
-            )
-        if choice.subset is not None and self.is_network:
-            raise ConfigError(
-                f"suite {self.name} is {what}: a part of it is no iteration",
-                key="layer.subset",
-                value=choice.subset,
-                remedy="leave subset out for it",
             )
 
     def _listed(self, choice: Choice) -> Iterator[Step]:
@@ -177,15 +199,6 @@ class Suite:
         return isinstance(self.forward_only, tuple) and step.group not in self.forward_only
 
 
-def _for_others(key: str, value: Scalar, why: str) -> ConfigError:
-    return ConfigError(
-        why,
-        key=f"layer.{key}",
-        value=value,
-        remedy=f"leave {key} out for it (per_workload gives it to others alone)",
-    )
-
-
 def _least(steps: Sequence[Step], count: int) -> list[Step]:
     """Steps of the ``count`` items with the least work (without counted work: memory), in order."""
     work: dict[tuple[int, str], float] = {}
@@ -197,7 +210,4 @@ def _least(steps: Sequence[Step], count: int) -> list[Step]:
 
 
 def _elements(step: Step) -> int:
-    product = 1
-    for key in ("n", "c", "h", "w", "elements", "m", "k"):
-        product *= int(step.shape.get(key, 1))
-    return product
+    return math.prod(int(step.shape.get(key, 1)) for key in ("n", "c", "h", "w", "elements", "m", "k"))

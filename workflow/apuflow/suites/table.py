@@ -54,13 +54,17 @@ class Row:
             )
         return value
 
+    def size(self, column: str) -> int:
+        """A cell as a whole number of at least 1."""
+        return self.whole(column, minimum=1)
+
+    def sizes(self, *columns: str) -> dict[str, int]:
+        """Cells as whole numbers of at least 1, by column."""
+        return {column: self.size(column) for column in columns}
+
 
 def read_rows(file: Path, needed: Iterable[str]) -> tuple[Row, ...]:
-    """The rows of a table.
-
-    Args:
-        file: the table.
-        needed: required columns; others are ignored.
+    """The rows of a table with the columns that are needed; others are ignored.
 
     Raises:
         ConfigError: the table cannot be read, lacks a column or rows, or a row has another number of cells.

@@ -6,29 +6,22 @@ from collections import Counter
 from dataclasses import fields
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.spec import Refused, Spec, spec_of
-from apuflow.suites.step import Choice, Step
+from apuflow.suites.spec import Refused, Spec
+from apuflow.suites.step import Choice
 from apuflow.suites.suite import Suite
 
 
 def overview(suite: Suite) -> tuple[str, str, str, str, str, str]:
     """Name, kind, steps, distinct operations, steps that no engine runs, description."""
-    found = _specified(suite)
+    found = suite.specified(Choice())
     distinct = {spec for _, spec in found if isinstance(spec, Spec)}
     left = sum(isinstance(spec, Refused) for _, spec in found)
-    return (
-        suite.name,
-        suite.kind,
-        str(len(found)),
-        str(len(distinct)),
-        str(left or "-"),
-        suite.description,
-    )
+    return suite.name, suite.kind, str(len(found)), str(len(distinct)), str(left or "-"), suite.description
 
 
 def details(suite: Suite) -> str:
     """Everything about one suite: totals, what its steps run as, what is not run and why."""
-    found = _specified(suite)
+    found = suite.specified(Choice())
     lines = [f"{suite.name}: {suite.description}", f"source: {suite.source}"]
     network = suite.network or suite.sequence
     if network is not None:
@@ -49,10 +42,8 @@ def details(suite: Suite) -> str:
     lines += ["runs as:", *(f"  {count:4} {op} {phase}: {kind}" for (op, phase, kind), count in runs.items())]
     left = Counter((step.op, step.phase, spec.why) for step, spec in found if isinstance(spec, Refused))
     if left:
-        lines += [
-            "not run:",
-            *(f"  {count:4} {op} {phase}: {why}" for (op, phase, why), count in left.items()),
-        ]
+        lines.append("not run:")
+        lines += (f"  {count:4} {op} {phase}: {why}" for (op, phase, why), count in left.items())
     return "\n".join(lines)
 
 
@@ -85,7 +76,3 @@ def _memory(suite: Suite) -> list[str]:
         cells = [str(n or suite.n or 1), *(f"{size:,.1f}" for size in (*sizes, sum(sizes)))]
         rows.append("  " + "".join(f"{cell:>13}" for cell in cells))
     return rows + end
-
-
-def _specified(suite: Suite) -> list[tuple[Step, Spec | Refused]]:
-    return [(step, spec_of(step)) for step in suite.steps(Choice())]

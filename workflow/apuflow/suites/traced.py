@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.models import library
-from apuflow.suites.nodes import OTHER_TYPE, Dims, Graph, Node, Problem
+from apuflow.suites.models import OTHER_TYPE, Dims, Graph, Node, Problem, library
 from apuflow.suites.torch_names import CONVOLUTIONS, DATA, FUNCTIONS, LEARNT, MODULES, POOLS
 
 
