@@ -1,6 +1,5 @@
 """The grammar of ``.dnnmark`` files: parse, check, write, and what a network needs."""
 
-from apuflow.dnnmark.checks import check
 from apuflow.dnnmark.key import Key
 from apuflow.dnnmark.kind import Direction, Kind
 from apuflow.dnnmark.layers import (
@@ -15,8 +14,7 @@ from apuflow.dnnmark.layers import (
     Pooling,
     Softmax,
 )
-from apuflow.dnnmark.memory import device_bytes, mmap_bytes
-from apuflow.dnnmark.network import Layer, Network, Problem, RunMode
+from apuflow.dnnmark.network import Layer, Network, Problem, RunMode, check, device_bytes, mmap_bytes
 from apuflow.dnnmark.parser import parse
 from apuflow.dnnmark.shape import Plane, Shape
 from apuflow.dnnmark.writer import with_layer_values, write

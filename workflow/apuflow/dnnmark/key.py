@@ -29,7 +29,6 @@ class Key:
     """One key of a section.
 
     Attributes:
-        type: Python type of the value.
         default: DNNMark's value where the key is absent; None where it has none.
         meaning: what the key sets.
         minimum: smallest value that makes sense.
@@ -55,9 +54,15 @@ class Key:
             ValueError: with the reason, when DNNMark would abort or silently read something else.
         """
         if self.type is int:
-            return self._integer(text)
+            if not _INTEGER.fullmatch(text):
+                raise ValueError("a whole number; DNNMark reads only leading digits (atoi), else 0")
+            return self.bounded(int(text))
         if self.type is float:
-            return self._number(text)
+            if not _NUMBER.fullmatch(text):
+                raise ValueError("a number; DNNMark reads only its leading part (atof), else 0")
+            if not math.isfinite(float(text)):
+                raise ValueError("a finite number")
+            return self.bounded(float(text))
         if self.type is bool:
             if text not in ("true", "false"):
                 raise ValueError("write true or false; DNNMark keeps its default for anything else")
@@ -65,6 +70,14 @@ class Key:
         if self.choices and text not in self.choices:
             raise ValueError(f"one of {', '.join(self.choices)}")
         return text
+
+    def bounded(self, value: float) -> float:
+        """The value; raises ValueError if it is too small, or too large for a C int."""
+        if self.minimum is not None and value < self.minimum:
+            raise ValueError(f"at least {self.minimum:g}")
+        if self.type is int and abs(value) > INT_MAX:
+            raise ValueError(f"at most {INT_MAX} (a C int)")
+        return value
 
     def put(self, value: Scalar, attributes: dict[str, Any]) -> None:
         """Set the key's attribute among those that the layer's class will be made with."""
@@ -96,26 +109,6 @@ class Key:
         return self.name == other.name or (
             self.attribute == other.attribute and set(other.axes) < set(self.axes)
         )
-
-    def _integer(self, text: str) -> int:
-        if not _INTEGER.fullmatch(text):
-            raise ValueError("a whole number; DNNMark reads only leading digits (atoi), else 0")
-        value = int(text)
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:.0f}")
-        if abs(value) > INT_MAX:
-            raise ValueError(f"at most {INT_MAX} (a C int)")
-        return value
-
-    def _number(self, text: str) -> float:
-        if not _NUMBER.fullmatch(text):
-            raise ValueError("a number; DNNMark reads only its leading part (atof), else 0")
-        value = float(text)
-        if not math.isfinite(value):
-            raise ValueError("a finite number")
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:g}")
-        return value
 
 
 def format_value(value: Scalar) -> str:

@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from apuflow import dnnmark
 from apuflow.core.scalar import Scalar
-from apuflow.dnnmark.key import INT_MAX
 
 _KEY: Final = "key"
 
@@ -48,11 +47,7 @@ class Key(dnnmark.Key):
             raise ValueError(wanted) from None
         if not math.isfinite(number) or (whole and number != int(number)):
             raise ValueError(wanted)
-        if self.minimum is not None and number < self.minimum:
-            raise ValueError(f"at least {self.minimum:g}")
-        if whole and abs(number) > INT_MAX:
-            raise ValueError(f"at most {INT_MAX} (a C int)")
-        return self.type(number)
+        return self.type(self.bounded(number))
 
 
 def whole(meaning: str, default: int | None = None, minimum: int = 1) -> Any:

@@ -6,8 +6,8 @@ bytes that a device adds per second. Source: Patarasuk and Yuan, "Bandwidth
 optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69 (2009);
 DeepBench's README defines bandwidth as bytes over time.
 
-An epoch takes ``T = ceil(examples / (n devices)) T_iteration``, without input data, evaluation and start-up; a
-training's number of epochs is not known. Sizes are DAWNBench's and MLPerf's, results are not.
+An epoch takes ``T = ceil(examples / (n devices)) T_iteration``, without input data, evaluation and start-up.
+A training's number of epochs is not known. Sizes are DAWNBench's and MLPerf's, results are not.
 """
 
 from __future__ import annotations
