@@ -61,3 +61,15 @@ def started_windows(size: int, kernel: int, pad: int, stride: int, padded: bool)
     if out < 1:
         raise NoOutput(f"a window of {kernel} in {size} with padding {pad} and stride {stride}")
     return out
+
+
+def windows(
+    size: int, kernel: int, pad: int, stride: int, *, started: bool, padded: bool = True
+) -> int | None:
+    """Outputs along one axis, of started or of whole windows; None: there is none."""
+    try:
+        if started:
+            return started_windows(size, kernel, pad, stride, padded)
+        return whole_windows(size, kernel, pad, stride)
+    except NoOutput:
+        return None

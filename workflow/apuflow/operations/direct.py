@@ -14,18 +14,8 @@ from typing import NamedTuple
 from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
-from apuflow.operations.direct_pass import (
-    DILATED,
-    GEMM,
-    DataPass,
-    counts,
-    extent,
-    group_size,
-    pair,
-    pointwise,
-    strides,
-    window,
-)
+from apuflow.operations import mlo
+from apuflow.operations.direct_pass import DILATED, GEMM, DataPass, pointwise
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 from apuflow.operations.operation import Wrong
@@ -113,22 +103,22 @@ def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
     values = {
         "HW_WAVE_SZ": WAVE,
         "DIR_FORWARD": int(forward),
-        **window(layer),
-        **pair("FILTER_PAD", *pad),
-        **counts(out.c, image.c, layer.n),
-        **extent("OUT", out),
-        **strides("OUT", out),
-        **extent("IN", image),
-        **strides("IN", image),
-        **pair("IN_TILE", *plan.tile),
-        **pair("GRP_TILE", *plan.group),
-        **pair("OUT_TILE", *plan.pixels),
+        **mlo.window(layer),
+        **mlo.pair("FILTER_PAD", *pad),
+        **mlo.counts(out.c, image.c, layer.n),
+        **mlo.extent("OUT", out),
+        **mlo.strides("OUT", out),
+        **mlo.extent("IN", image),
+        **mlo.strides("IN", image),
+        **mlo.pair("IN_TILE", *plan.tile),
+        **mlo.pair("GRP_TILE", *plan.group),
+        **mlo.pair("OUT_TILE", *plan.pixels),
         "N_STACKS": 1,
         "N_OUT_TILES": plan.outputs,
         "N_OUT_TILES_PERSTACK": plan.outputs,
         "N_IN_TILES_PERSTACK": plan.inputs,
         "N_READ_PROCS": items,
-        **pair("ALU_VTILE", *plan.group),
+        **mlo.pair("ALU_VTILE", *plan.group),
     }
     arguments = defines(values) + FP32_ALL
     if layer.groups > 1:
@@ -227,17 +217,17 @@ def _pointwise_gradient(work: DataPass) -> Launch:
         places = width * -(-out.h // stride[0])
     values = {
         "DIR_FORWARD": 0,
-        **pair("FILTER_SIZE", 1, 1),
-        **pair("FILTER_STRIDE", layer.stride_w, layer.stride_h),
-        **pair("FILTER_PAD", 0, 0),
-        **extent("IN", image),
-        **extent("OUT", out),
-        **counts(out.c, image.c, layer.n),
-        **strides("OUT", out),
-        **strides("IN", image),
+        **mlo.pair("FILTER_SIZE", 1, 1),
+        **mlo.pair("FILTER_STRIDE", layer.stride_w, layer.stride_h),
+        **mlo.pair("FILTER_PAD", 0, 0),
+        **mlo.extent("IN", image),
+        **mlo.extent("OUT", out),
+        **mlo.counts(out.c, image.c, layer.n),
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", image),
         "WEI_BSTRIDE": layer.c,
         "WEI_CHANNEL_STRIDE": 1,
-        **group_size(WAVE),
+        **mlo.group_size(WAVE),
         "MAP_SZ4": places,
         "OUT_WIDTH4": width,
         "VERT_ALIGNED": int(out.h // stride[0] == image.h),

@@ -16,26 +16,16 @@ from typing import NamedTuple
 from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
-from apuflow.operations import direct_weights_rows
+from apuflow.operations import direct_weights_rows, mlo
 from apuflow.operations.direct_pass import (
     DILATED,
     GEMM,
     NOTE,
-    adding,
     bottom,
-    counts,
-    extent,
     gradient,
-    group_size,
-    groups,
-    largest_unit,
-    pair,
     per_image,
     pointwise,
-    strides,
     top_gradient,
-    weight_strides,
-    window,
 )
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE, buffer
@@ -134,26 +124,26 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     unit, loads = 4, out.h * out.w // 4 * n
     strided = max(layer.stride_h, layer.stride_w) > 1
     if layer.pad_h or layer.pad_w or (strided and not twice):
-        unit = largest_unit(across.size)
+        unit = mlo.largest_unit(across.size)
         loads = across.size // unit * down.size * n
-    written = largest_unit(across.size)
+    written = mlo.largest_unit(across.size)
     values = {
-        **group_size(items),
-        **group_size(4 * WAVE, "GRP0"),
-        **window(layer),
-        **(pair("FILTER_STRIDE", 1, 1) if twice else {}),
-        **pair("FILTER0_STRIDE", layer.stride_w, layer.stride_h),
-        **counts(k, c, n),
-        **extent("IN", seen),
-        **extent("OUT", out),
+        **mlo.group_size(items),
+        **mlo.group_size(4 * WAVE, "GRP0"),
+        **mlo.window(layer),
+        **(mlo.pair("FILTER_STRIDE", 1, 1) if twice else {}),
+        **mlo.pair("FILTER0_STRIDE", layer.stride_w, layer.stride_h),
+        **mlo.counts(k, c, n),
+        **mlo.extent("IN", seen),
+        **mlo.extent("OUT", out),
         "N_LOAD_DWORDS_PER_MAP_ONCE": 16 if maps == 16 else 64,
         "N_LCL_IN_MAPS": maps,
         "N_LCL_OUT_MAPS": maps,
         "READ_UNIT": unit,
         "WRITE_UNIT": written,
-        **strides("OUT", out),
-        **strides("IN", seen),
-        **strides("IN0", image),
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", seen),
+        **mlo.strides("IN0", image),
         "WEI_BATCH_STRIDE": k * c,
         "WEI_CHANNEL_STRIDE": c,
         "MAX_LOADS": loads,
@@ -209,7 +199,7 @@ class _Scan(NamedTuple):
 
 
 def _scan(layer: Filter) -> _Scan:
-    outputs = largest_unit(layer.num_output // layer.groups)
+    outputs = mlo.largest_unit(layer.num_output // layer.groups)
     rows = layer.kernel_h
     padded = layer.w + 2 * layer.pad_w
     read = layer.pad_w + -(-layer.w // READ) * READ
@@ -245,16 +235,16 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
     values: dict[str, int | str] = {
         "DIR_FORWARD": 0,
         "GRP_SZ": WAVE,
-        **group_size(WAVE),
-        **window(layer),
-        **counts(layer.num_output, layer.c, layer.n),
+        **mlo.group_size(WAVE),
+        **mlo.window(layer),
+        **mlo.counts(layer.num_output, layer.c, layer.n),
         "N_BATCH_LOOPS": 1,
         "N_BATCH_BLKS": layer.n,
-        **strides("OUT", out),
-        **strides("IN", layer.bottom),
-        **weight_strides(layer),
-        **extent("IN", layer.bottom),
-        **extent("OUT", out),
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", layer.bottom),
+        **mlo.weight_strides(layer),
+        **mlo.extent("IN", layer.bottom),
+        **mlo.extent("OUT", out),
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": 1,
         "N_WAVES": 1,
@@ -270,8 +260,8 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
         "IN_LCL_WIDTH": plan.row,
         "IN_LCL_SZ": plan.image,
         "CONV_BIAS": 0,
-        **adding(layer),
-        **groups(layer),
+        **mlo.adding(layer),
+        **mlo.groups(layer),
     }
     grid = (WAVE * (layer.c // layer.groups), -(-layer.num_output // plan.outputs), layer.n)
     arguments = defines(values) + FP32_ALL

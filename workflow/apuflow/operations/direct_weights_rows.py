@@ -10,18 +10,8 @@ from typing import NamedTuple
 
 from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_type
-from apuflow.operations.direct_pass import (
-    adding,
-    extent,
-    group_size,
-    groups,
-    largest_unit,
-    pair,
-    per_image,
-    strides,
-    weight_strides,
-    window,
-)
+from apuflow.operations import mlo
+from apuflow.operations.direct_pass import per_image
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 
@@ -57,7 +47,7 @@ def _plan(layer: Filter) -> _Plan | None:
     waves = 4 if taps <= SMALL and out.w > 8 else 1 if out.w <= 16 else 2
     items = WAVE * waves
     inputs = min(4 if out.w <= 32 and taps <= SMALL else 1, layer.c // layer.groups)
-    unit = largest_unit(layer.w)
+    unit = mlo.largest_unit(layer.w)
     width = -(-layer.w // unit) * unit + 2 * layer.pad_w
     rows = (layer.h + 1) // 2 if layer.h > 32 and layer.w <= 64 and taps <= SMALL else layer.h
     while inputs * rows * (width + layer.kernel_w - 1) > MOST_FLOATS:
@@ -69,7 +59,7 @@ def _plan(layer: Filter) -> _Plan | None:
             return None
     if items * layer.kernel_w > MOST_FLOATS:
         return None
-    span = max(-(-out.w // items), largest_unit(out.w))
+    span = max(-(-out.w // items), mlo.largest_unit(out.w))
     outputs = 1
     if layer.groups == 1:
         outputs = min(layer.num_output, max(1, items // -(-out.w // span)))
@@ -98,26 +88,26 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
     """What computes the gradient of a layer that it takes."""
     plan, out = _plan(layer), layer.top
     assert plan is not None
-    unit, items = largest_unit(layer.w), WAVE * plan.waves
+    unit, items = mlo.largest_unit(layer.w), WAVE * plan.waves
     steps = {"STRIDE_W": 1, "STRIDE_H": 1}
-    before = {"DIR_FORWARD": 0, "GRP_SZ": items, **group_size(items), **window(layer)}
+    before = {"DIR_FORWARD": 0, "GRP_SZ": items, **mlo.group_size(items), **mlo.window(layer)}
     rest: dict[str, int | str] = {
         "N_OUTPUTS": layer.num_output,
         "N_INPUTS": layer.c,
-        **groups(layer),
+        **mlo.groups(layer),
         "BATCH_SZ": layer.n,
         "N_BATCH_LOOPS": plan.images,
-        **strides("OUT", out),
-        **strides("IN", layer.bottom),
-        **weight_strides(layer),
-        **extent("IN", layer.bottom),
-        **extent("OUT", out),
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", layer.bottom),
+        **mlo.weight_strides(layer),
+        **mlo.extent("IN", layer.bottom),
+        **mlo.extent("OUT", out),
         "IN_TILE1": 1,
         "IN_TILE0": plan.span,
         "N_LCL_BATCHS": 1,
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": plan.inputs,
-        **pair("OUT_TILE", layer.kernel_w, layer.kernel_h),
+        **mlo.pair("OUT_TILE", layer.kernel_w, layer.kernel_h),
         "OUT_STACKS": plan.outputs,
         "N_WAVES": plan.waves,
         "READ_TYPE": read_type(unit),
@@ -135,7 +125,7 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         "OUT_WIDTH_LAST_CHUNK_VALID_SPANS": 0,
         "OUT_WIDTH_LAST_CHUNK_VALID_PIXELS_IN_LAST_SPAN": plan.span,
         "CONV_BIAS": 0,
-        **adding(layer),
+        **mlo.adding(layer),
     }
     arguments = defines(before) + defines(steps, prefix="") + defines(rest) + FP32_ALL
     grid = (

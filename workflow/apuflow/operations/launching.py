@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Literal
 
 from apuflow.miopen.launch import Arg, ArgKind, Launch, Role, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints
@@ -22,6 +24,35 @@ def buffer(name: str, elements: int, role: Role, meaning: str = "") -> Arg:
 def scalars(kind: ArgKind, **values: float) -> tuple[Arg, ...]:
     """Arguments of one type by name, in order."""
     return tuple(Arg(kind, value, name=name) for name, value in values.items())
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows of a buffer.
+
+    Attributes:
+        name, size: of the buffer.
+        offset: where the first row begins; pitch: elements from row to row.
+        step: what ``offset`` grows by from one time step of a loop to the next.
+    """
+
+    name: str
+    size: int
+    offset: int = 0
+    pitch: int = 0
+    step: int = 0
+
+    def at(self, elements: int) -> View:
+        """The same rows, so many elements further on."""
+        return replace(self, offset=self.offset + elements)
+
+    def arg(self, role: Role, meaning: str = "") -> Arg:
+        """The buffer as a kernel argument."""
+        return buffer(self.name, self.size, role, meaning)
+
+    def offset_arg(self, kind: Literal["int", "long"], name: str) -> Arg:
+        """Where the rows begin, as a kernel argument."""
+        return Arg(kind, self.offset, name=name, step=self.step)
 
 
 def reads(unit: int) -> str:
@@ -54,35 +85,23 @@ def worker_sizes(lengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def copy(
-    of: Operation,
-    direction: Pass,
-    source: tuple[Arg, int, int],
-    target: tuple[Arg, int, int],
-    lengths: tuple[int, int],
-    note: str = "",
+    of: Operation, direction: Pass, source: View, target: View, lengths: tuple[int, int], note: str = ""
 ) -> Launch:
-    """MIOpen's copy of rows (``CopyTensor``): in one dimension where there is one row.
+    """MIOpen's copy of rows (``CopyTensor``), in one dimension where there is one row.
 
-    Args:
-        source, target: buffer, where its rows begin, elements from row to row.
-        lengths: rows and elements of each.
+    ``lengths``: rows, and elements of each.
     """
     flat = lengths[1:] if lengths[0] == 1 else lengths
     sizes = worker_sizes(flat)
-    items = prod(sizes)
-    dimensions = range(len(flat))
+    items, count = prod(sizes), len(flat)
 
-    def side(which: str, given: tuple[Arg, int, int], with_lengths: bool) -> tuple[Arg, ...]:
-        memory, offset, pitch = given
-        strides = (pitch, 1)[-len(flat) :]
-        numbers = {f"{which}_offset": offset} | {f"{which}_stride_{i}": strides[i] for i in dimensions}
-        if with_lengths:
-            numbers |= {f"length_{i}": flat[i] for i in dimensions}
-        return (memory, *ints(**numbers))
+    def side(view: View, role: Role, name: str) -> tuple[Arg, ...]:
+        strides = {f"{name}_stride_{i}": stride for i, stride in enumerate((view.pitch, 1)[-count:])}
+        return view.arg(role), view.offset_arg("int", f"{name}_offset"), *ints(**strides)
 
-    work = defines({f"WORK_LENGTH_{i}": sizes[i] for i in dimensions}, prefix="")
+    named = ints(**{f"length_{i}": length for i, length in enumerate(flat)})
+    args = (*side(source, "in", "source"), *named, *side(target, "out", "target"))
+    work = defines({f"WORK_LENGTH_{i}": size for i, size in enumerate(sizes)}, prefix="")
     arguments = f" -DSUBTENSOR_OP_WITH_SUBTENSOR=SUBTENSOR_OP_WITH_SUBTENSOR_COPY{FP32_ALL}{work}"
-    program, kernel = "MIOpenSubTensorOpWithSubTensorKernel.cl", f"SubTensorOpWithSubTensor{len(flat)}d"
-    grid, group = (items, 1, 1), min(GROUP, items)
-    args = (*side("source", source, True), *side("target", target, False))
-    return of.launch(direction, program, arguments, kernel, grid, group, args, note)
+    program, kernel = "MIOpenSubTensorOpWithSubTensorKernel.cl", f"SubTensorOpWithSubTensor{count}d"
+    return of.launch(direction, program, arguments, kernel, (items, 1, 1), min(GROUP, items), args, note)

@@ -18,10 +18,9 @@ from typing_extensions import override
 from apuflow.miopen.launch import Arg, Launch
 from apuflow.miopen.rocm_4_0_1.common import ints
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP
-from apuflow.operations.launching import fill, reads, scalars
+from apuflow.operations.launching import View, fill, reads, scalars
 from apuflow.operations.operation import Pass
-from apuflow.operations.recurrent_space import Space
-from apuflow.operations.strided import Rows, View
+from apuflow.operations.recurrent_space import Rows, Space
 
 WAVE_ITEMS = 64 * 32
 """Work-items of a compute unit that MIOpen counts on (``max_active_threads``)."""

@@ -1,20 +1,29 @@
-"""The keys of a recurrent layer, and its buffers as rows.
+"""A recurrent layer's keys, its buffers as rows, and MIOpen's kernels on rows with gaps between them.
 
 ``reserve`` holds the rows of all time steps: gates, cell (LSTM), hidden state, and behind them what the gates
 are after their functions. The backward pass keeps the gates' gradients in ``gradients``, in the same layout.
+
+Source: MIOpen rocm-4.0.1 ``src/ocl/tensorocl.cpp`` (``OpTensor3d``, ``CopyTensor``), ``activ_ocl.cpp``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from typing_extensions import override
 
+from apuflow.miopen.launch import Arg, Gemm, Launch
+from apuflow.miopen.rocm_4_0_1.activation import arguments as activation_arguments
+from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints, read_unit
+from apuflow.miopen.rocm_4_0_1.gemm import GROUP, product
 from apuflow.operations.key import choice, whole
-from apuflow.operations.operation import Operation, Wrong, too_large
-from apuflow.operations.strided import View
+from apuflow.operations.launching import HIP_COPY, View, copy, reads, scalars
+from apuflow.operations.operation import Operation, Pass, Wrong, too_large
 
+MOST_GROUPS = 4096
+ROWS_OF_A_GROUP = 64
 GATES = {"relu": 1, "tanh": 1, "lstm": 4, "gru": 3}
 
 
@@ -94,3 +103,97 @@ class Space(Operation):
 
     def _of(self, name: str, size: int, time: int, offset: int, step: int) -> View:
         return View(f"recurrent.{name}", size, time * self.step + offset, self.pitch, step * self.step)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Launches on ``rows`` rows of an operation in one direction."""
+
+    of: Operation
+    direction: Pass
+    rows: int
+
+    def combine(
+        self,
+        operator: Literal["add", "mul"],
+        a: View,
+        b: View,
+        c: View,
+        width: int,
+        *,
+        factors: tuple[float, float] = (1.0, 1.0),
+        beta: float = 0.0,
+    ) -> Launch:
+        """``c = operator(factors[0] a, factors[1] b) + beta c``: Op2dTensorLite."""
+        unit = read_unit(width)
+        work = width // unit
+        groups = min(MOST_GROUPS, -(-work // GROUP))
+        groups_down = min(MOST_GROUPS // groups, -(-self.rows // ROWS_OF_A_GROUP))
+        args = (
+            a.arg("in", "a"),
+            *ints(a_pitch=a.pitch),
+            b.arg("in", "b"),
+            *ints(b_pitch=b.pitch),
+            c.arg("inout", "c"),
+            *ints(c_pitch=c.pitch),
+            *floats(alpha0=factors[0], alpha1=factors[1], beta=beta),
+            *(one.offset_arg("long", f"{name}_offset") for name, one in zip("abc", (a, b, c), strict=True)),
+            *scalars("long", total_work=work, total_rows=self.rows),
+            *ints(use_beta=int(beta != 0), use_bias=int(self.rows == 1)),
+        )
+        arguments = (
+            f" -DMIOPEN_TYPE=float{FP32_ALL} -DMIOPEN_TENSOR_OP=miopen{operator.capitalize()}"
+            f" -DUSE_2D_TENSOR_LITE{reads(unit)}"
+        )
+        grid, program = (groups * GROUP, groups_down * ROWS_OF_A_GROUP, 1), "MIOpenTensorKernels.cl"
+        return self.of.launch(self.direction, program, arguments, "Op2dTensorLite", grid, GROUP, args)
+
+    def activate(self, mode: str, x: View, y: View, width: int) -> Launch:
+        """``y = f(x)``: MIOpenActiveFwdLite where rows follow each other, else MIOpenActiveFwd2DLite."""
+        args = x.arg("in", "x"), y.arg("out", "y"), *_constants(mode)
+        return self._activation(mode, "MIOpenActiveFwd", args, {"x": x, "y": y}, width)
+
+    def activate_back(self, mode: str, views: tuple[View, View, View, View], width: int) -> Launch:
+        """``dx = dy f'(x)`` with ``views`` dx, dy, x and y: MIOpenActiveBwdLite, MIOpenActiveBwd2DLite."""
+        named = dict(zip(("dx", "dy", "x", "y"), views, strict=True))
+        args = [view.arg("inout" if name == "dx" else "in", name) for name, view in named.items()]
+        constants = *floats(diff_scale=0.0), *_constants(mode)
+        return self._activation(mode, "MIOpenActiveBwd", (*args, *constants), named, width)
+
+    def copy(self, source: View, target: View, width: int) -> Launch:
+        """A copy of the rows, or of all at once where they follow each other on both sides."""
+        whole = source.pitch == target.pitch == width
+        lengths = (1, self.rows * width) if whole else (self.rows, width)
+        in_place = whole and source.offset == target.offset == 0
+        return copy(self.of, self.direction, source, target, lengths, HIP_COPY if in_place else "")
+
+    def product(
+        self, memory: tuple[View, View, View], shape: tuple[int, int, int], form: str, beta: float = 1.0
+    ) -> Launch:
+        """A product of rocBLAS, column major: ``memory`` is A, B, C with their pitches, ``form`` as "TN"."""
+        a, b, c = memory
+        m, n, k = shape
+        moved = {"offset_a": a.offset, "offset_b": b.offset, "offset_c": c.offset}
+        moved |= {"step_a": a.step, "step_b": b.step, "step_c": c.step}
+        transposed = form[0] == "T", form[1] == "T"
+        gemm = Gemm(m, n, k, *transposed, 1, a.pitch, b.pitch, c.pitch, beta=beta, **moved)
+        args = a.arg("in", "a"), b.arg("in", "b"), c.arg("inout" if beta else "out", "c")
+        return product(self.of.kind, self.of.kind, self.direction, args, gemm)
+
+    def _activation(
+        self, mode: str, stem: str, args: tuple[Arg, ...], views: Mapping[str, View], width: int
+    ) -> Launch:
+        packed = all(view.pitch == width for view in views.values())
+        elements = self.rows * width if packed else width
+        grid = (elements // read_unit(elements), 1 if packed else self.rows, 1)
+        args += tuple(view.offset_arg("long", f"{name}_offset") for name, view in views.items())
+        if not packed:
+            args += scalars("uint", **{f"{name}_pitch": view.pitch for name, view in views.items()})
+        arguments = activation_arguments(elements, mode)
+        kernel = f"{stem}{'' if packed else '2D'}Lite"
+        return self.of.launch(self.direction, "MIOpenNeuron.cl", arguments, kernel, grid, GROUP, args)
+
+
+def _constants(mode: str) -> tuple[Arg, ...]:
+    """MIOpen's recurrent layers pass alpha, beta and gamma 1, but beta 0 where no tanh is."""
+    return floats(gamma=1.0, beta=1.0 if mode == "tanh" else 0.0, alpha=1.0)

@@ -14,8 +14,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.filter import Col2im, Deconvolution, Im2col
 from apuflow.operations.key import Key, keys_of
-from apuflow.operations.layers import Layers
-from apuflow.operations.operation import Operation
+from apuflow.operations.operation import Layers, Operation
 from apuflow.operations.own import Embedding, Gelu, LayerNorm, Sgd, Upsample
 from apuflow.operations.recurrent import Recurrent
 from apuflow.operations.tensors import (

@@ -20,7 +20,7 @@ from apuflow.miopen.launch import Arg, Gemm, Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32, FP32_ALL, floats, ints, read_unit
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP, Transpose, product
 from apuflow.operations.key import choice, flag, real, whole, words
-from apuflow.operations.launching import HIP_COPY, buffer, copy, fill, reads, scalars
+from apuflow.operations.launching import HIP_COPY, View, buffer, copy, fill, reads, scalars
 from apuflow.operations.operation import Operation, Pass, Wrong, too_large
 
 MOST_GROUPS = 4096
@@ -234,11 +234,10 @@ class Concat(Operation):
         suffix = "" if forward else "_diff"
         for number, channels in enumerate(self.parts):
             size = channels * self.h * self.w
-            one = buffer(f"concat.bottom{number}{suffix}", self.n * size, "in" if forward else "out")
-            joined = buffer(f"concat.top{suffix}", self.n * total, "out" if forward else "in")
+            one = View(f"concat.bottom{number}{suffix}", self.n * size, 0, size)
+            joined = View(f"concat.top{suffix}", self.n * total, start, total)
             note = HIP_COPY if self.n == 1 and start == 0 else ""
-            sides = (one, 0, size), (joined, start, total)
-            source, target = sides if forward else sides[::-1]
+            source, target = (one, joined) if forward else (joined, one)
             found.append(copy(self, direction, source, target, (self.n, size), note))
             start += size
         return tuple(found)
@@ -281,9 +280,9 @@ class Copy(_Packed):
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
-        source = (buffer("copy.source", self.elements, "in"), 0, self.elements)
-        target = (buffer("copy.target", self.elements, "out"), 0, self.elements)
-        return (copy(self, direction, source, target, (1, self.elements), HIP_COPY),)
+        size = self.elements
+        source, target = View("copy.source", size, 0, size), View("copy.target", size, 0, size)
+        return (copy(self, direction, source, target, (1, size), HIP_COPY),)
 
 
 @dataclass(frozen=True, kw_only=True)

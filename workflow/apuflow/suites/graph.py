@@ -16,7 +16,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
 from apuflow.suites.models import HANDED_ON, OTHER_TYPE, Cells, Graph, Node, NoRowError, Problem
 from apuflow.suites.network import COLUMNS, IMAGES, SHARES
-from apuflow.suites.node_rows import NOTES, ROWS
+from apuflow.suites.node_rows import ROWS, notes, row
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class _Rows:
         self._made_by |= dict.fromkeys(node.outputs, name)
         try:
             self._check_batch(node, read)
-            cells = ROWS[node.op](node, self._with_weights())
+            cells = row(node, replace(self._graph, weights=frozenset(self._origin)))
             inputs = self._inputs(read, cells)
             cells |= self._shared(node, cells, name)
         except NoRowError as error:
@@ -123,14 +123,10 @@ class _Rows:
         except (KeyError, IndexError, TypeError) as error:
             self.problems.append((node.op, node.name, f"a size or attribute of it is not known: {error}"))
             return
-        self.left_out += NOTES[node.op](node) if node.op in NOTES else ()
-        row: Cells = {"name": name, "inputs": " ".join(inputs), **cells}
-        self.rows.append(row)
-        self._by_name[name] = row
-
-    def _with_weights(self) -> Graph:
-        """The graph with values computed from weights alone as weights."""
-        return replace(self._graph, weights=frozenset(self._origin))
+        self.left_out += notes(node)
+        named: Cells = {"name": name, "inputs": " ".join(inputs), **cells}
+        self.rows.append(named)
+        self._by_name[name] = named
 
     def _check_batch(self, node: Node, read: Sequence[str]) -> None:
         """Refuse a tensor whose first dimension is not the images."""
@@ -149,8 +145,8 @@ class _Rows:
             raise NoRowError("it reads one tensor twice")
         if cells["op"] == "concat":
             before = [self._by_name[name] for name in inputs if name in self._by_name]
-            sides = {(row["out_h"], row["out_w"]) for row in before}
-            channels = sum(int(row["out_c"]) for row in before)
+            sides = {(each["out_h"], each["out_w"]) for each in before}
+            channels = sum(int(each["out_c"]) for each in before)
             alike = sides == {(cells["out_h"], cells["out_w"])} and channels == cells["out_c"]
             if len(before) == len(inputs) and not alike:
                 raise NoRowError("it joins tensors that were reshaped")
@@ -188,8 +184,8 @@ def _text(rows: Sequence[Cells]) -> str:
     columns = ["seq", *COLUMNS, *([SHARES] if any(SHARES in row for row in rows) else ())]
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    for number, row in enumerate(rows, 1):
-        writer.writerow({"seq": number, **row})
+    for number, cells in enumerate(rows, 1):
+        writer.writerow({"seq": number, **cells})
     return stream.getvalue()
 
 

@@ -16,7 +16,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.key import format_value
 from apuflow.dnnmark.layers import KINDS as LAYERS
-from apuflow.dnnmark.shape import NoOutput, started_windows
+from apuflow.dnnmark.shape import windows
 from apuflow.operations import Layers, direct_weights
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.filter import Deconvolution
@@ -194,11 +194,9 @@ def _pooled(step: Step, side: str) -> int | None:
     padded = all(_whole(step, "pad_h", "pad_w"))
     read = (out - 1) * stride + kernel - 2 * pad
     for candidate in (size, min(size, read)):
-        try:
-            if candidate > 0 and started_windows(candidate, kernel, pad, stride, padded) == out:
-                return candidate
-        except NoOutput:
-            continue
+        found = windows(candidate, kernel, pad, stride, started=True, padded=padded)
+        if candidate > 0 and found == out:
+            return candidate
     return None
 
 

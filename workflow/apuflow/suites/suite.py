@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.suites import lists
 from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, read_network
@@ -86,19 +87,10 @@ class Suite:
         steps = [step for step in every if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
             known = dict.fromkeys(step.op for step in every)
-            raise ConfigError(
-                f"suite {self.name} has nothing of this kind",
-                key="layer.op",
-                value=choice.op,
-                remedy=f"one of {', '.join(known)}",
-            )
+            self._refuse("op", choice.op, "has nothing of this kind", f"one of {', '.join(known)}")
         if not steps:
-            raise ConfigError(
-                f"suite {self.name} has nothing to run in this direction",
-                key="layer.direction",
-                value=choice.direction,
-                remedy="direction: fwd for it",
-            )
+            what = "has nothing to run in this direction"
+            self._refuse("direction", choice.direction, what, "direction: fwd for it")
         return tuple(steps if choice.subset is None else _least(steps, choice.subset))
 
     def specified(self, choice: Choice) -> tuple[tuple[Step, Spec | Refused], ...]:
@@ -132,60 +124,30 @@ class Suite:
         Raises:
             ConfigError: with key and remedy.
         """
-        network, layers = self.is_network, self.kind == NETWORK
-        to_others, no_layers = "(per_workload gives it to others alone)", "is no network of layers"
-        for key, is_given, is_known, why, note in (
-            (
-                "n",
-                choice.n is not None,
-                layers,
-                "has fixed sizes: each of its items has its batch",
-                to_others,
-            ),
-            (
-                "image",
-                choice.image is not None,
-                layers,
-                f"{no_layers}: it has no images to resize",
-                to_others,
-            ),
-            (
-                "algorithm",
-                choice.algorithm != "gemm",
-                self.kind != lists.OPERATIONS,
-                "has fixed operations, their algorithms among them",
-                to_others,
-            ),
-            ("bias", choice.bias, layers, f"{no_layers}: nothing in it has a bias of its own", to_others),
-            (
-                "devices",
-                choice.devices > 1,
-                network or self.kind == ALL_REDUCE,
-                "is a list of items, which share nothing with other devices",
-                "(per_workload gives it to networks alone)",
-            ),
-            (
-                "subset",
-                choice.subset is not None,
-                not network,
-                "is a network: a part of it is no iteration",
-                "",
-            ),
-        ):
-            if is_given and not is_known:
-                raise ConfigError(
-                    f"suite {self.name} {why}",
-                    key=f"layer.{key}",
-                    value=getattr(choice, key),
-                    remedy=f"leave {key} out for it {note}".rstrip(),
-                )
+        layers = self.kind == NETWORK
+        no_layers = "is no network of layers"
+        if choice.n is not None and not layers:
+            self._refuse("n", choice.n, "has fixed sizes: each of its items has a batch of its own")
+        if choice.image is not None and not layers:
+            self._refuse("image", choice.image, f"{no_layers}: it has no images to resize")
+        if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
+            self._refuse("algorithm", choice.algorithm, "has fixed operations, their algorithms among them")
+        if choice.bias and not layers:
+            self._refuse("bias", choice.bias, f"{no_layers}: nothing in it has a bias of its own")
         if choice.group is not None and choice.group not in self.groups:
-            raise ConfigError(
-                f"suite {self.name} has no such set",
-                key="layer.set",
-                value=choice.group,
-                remedy=f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets",
-            )
+            remedy = f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets"
+            self._refuse("set", choice.group, "has no such set", remedy)
+        if choice.devices > 1 and not self.is_network and self.kind != ALL_REDUCE:
+            remedy = "leave devices out for it (per_workload gives it to networks alone)"
+            what = "is a list of items: they share nothing with other devices"
+            self._refuse("devices", choice.devices, what, remedy)
+        if choice.subset is not None and self.is_network:
+            what = "is a network: a part of it is no iteration"
+            self._refuse("subset", choice.subset, what, "leave subset out for it")
+
+    def _refuse(self, key: str, value: Scalar, why: str, remedy: str = "") -> NoReturn:
+        usual = f"leave {key} out for it (per_workload gives it to others alone)"
+        raise ConfigError(f"suite {self.name} {why}", key=f"layer.{key}", value=value, remedy=remedy or usual)
 
     def _listed(self, choice: Choice) -> Iterator[Step]:
         read = lists.READERS[self.kind][0]
