@@ -14,7 +14,7 @@ from apuflow.suites.network import Network, read_network
 from apuflow.suites.sequence import read_sequence
 from apuflow.suites.spec import Spec, spec_of
 from apuflow.suites.step import Choice
-from apuflow.suites.text import details
+from apuflow.suites.suite import details
 
 ROOT = Path(__file__).parents[3]
 NETWORKS = ROOT / "configs/networks"

@@ -1,9 +1,6 @@
-"""Keys of the sections of a ``.dnnmark`` file, and how the class of a layer states them.
+"""Keys of the sections of a ``.dnnmark`` file, which the attributes of a layer's class state.
 
-A class of ``layers.py`` is a dataclass. Each of its attributes is made by ``text``, ``whole``, ``real``,
-``flag`` or ``window``, which say once what the file's key is, its default, which values it takes and what it
-means. ``keys_of`` gives the keys of a class in the order of its attributes.
-
+``text``, ``whole``, ``real``, ``flag`` and ``window`` make an attribute with its key, default and meaning.
 Source: DNNMark ``core/include/dnn_config_keywords.h`` and the ``Setup*Param`` functions of ``dnn_param.h``.
 """
 
@@ -30,8 +27,6 @@ class Key:
 
     Attributes:
         default: DNNMark's value where the key is absent; None where it has none.
-        meaning: what the key sets.
-        minimum: smallest value that makes sense.
         choices: the only values that DNNMark knows (empty: any).
         name: as written in the file.
         attribute: of the layer's class, which the key sets; "" for a key of every section.
@@ -50,8 +45,7 @@ class Key:
     def read(self, text: str) -> Scalar:
         """The value that ``text`` stands for.
 
-        Raises:
-            ValueError: with the reason, when DNNMark would abort or silently read something else.
+        Raises ValueError: with the reason, when DNNMark would abort or silently read something else.
         """
         if self.type is int:
             if not _INTEGER.fullmatch(text):
@@ -139,10 +133,7 @@ def flag(default: bool, meaning: str) -> bool:
 
 
 def window(name: str, default: int, minimum: int, meaning: str) -> Plane:
-    """An attribute along both axes, with three keys.
-
-    The key ``name`` sets both axes, a later ``name_h`` or ``name_w`` one of them.
-    """
+    """An attribute along both axes: key ``name`` sets both, a later ``name_h`` or ``name_w`` one of them."""
     both = Key(int, default, meaning, minimum, name=name, axes=("h", "w"))
     along_h = replace(both, name=f"{name}_h", axes=("h",))
     along_w = replace(both, name=f"{name}_w", axes=("w",))

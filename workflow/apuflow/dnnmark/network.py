@@ -37,8 +37,7 @@ class Layer:
     """One layer with the shapes that flow through it.
 
     Attributes:
-        name: "" when the key is absent.
-        previous: the name as written; "" when the key is absent.
+        name, previous: as written; "" when the key is absent.
         params: the kind of the layer, with the values of its keys.
         remarks: what the parser saw and DNNMark passes over in silence, such as a key given twice.
     """
@@ -120,8 +119,7 @@ def check(
 
     Args:
         handles: MIOpen handles that the program makes (1 for the standalone tests, 3 for the composed ones,
-            21 for alexnet, 58 for VGG); None when it is not known.
-        gfx: GPU architecture; None when it is not known.
+            21 for alexnet, 58 for VGG); None, as for ``gfx``: not known.
     """
     problems = list(_of_network(network, direction, handles))
     for layer in network.layers:

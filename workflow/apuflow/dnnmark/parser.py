@@ -43,9 +43,8 @@ class Section(NamedTuple):
 def sections(text: str, file: str | Path | None = None) -> tuple[Section, ...]:
     """The sections of a file in order; ``[DNNMark]`` first if it is there.
 
-    Raises:
-        ConfigError: a line that is neither a known section nor ``key=value`` (DNNMark aborts), a line
-            outside every section or a ``[DNNMark]`` behind a layer (DNNMark passes over both in silence).
+    Raises ConfigError: a line that is neither a known section nor ``key=value`` (DNNMark aborts), a line
+    outside every section or a ``[DNNMark]`` behind a layer (DNNMark passes over both in silence).
     """
     found: list[Section] = []
     entries: list[Entry] = []
@@ -81,15 +80,10 @@ def _misplaced(line: str, name: str, has_value: bool, number: int, file: str | P
 
 @functools.lru_cache(maxsize=16384)
 def parse(text: str, file: str | Path | None = None) -> Network:
-    """The network that DNNMark builds from ``text``.
+    """The network that DNNMark builds from ``text``; ``file``: its name, for error messages.
 
-    Args:
-        text: content of a ``.dnnmark`` file.
-        file: its name, for error messages.
-
-    Raises:
-        ConfigError: what DNNMark would abort on, or read as something else than was written; with file,
-            key and line, value and remedy.
+    Raises ConfigError: what DNNMark would abort on, or read as something else than was written; with file,
+    key and line, value and remedy.
     """
     parts = sections(text, file)
     run_mode = _run_mode(parts, file)

@@ -39,13 +39,11 @@ def with_layer_values(text: str, values: Mapping[str, Scalar], file: str | Path 
     """``text`` with other values for some layer keys; everything else stays as it is.
 
     Args:
-        text: content of a ``.dnnmark`` file.
         values: by key. ``name.key`` means that layer. A bare key means, in a composed network, the first
             layer that states it (or, if none does, the first that takes it); else every layer that takes it.
         file: its name, for error messages.
 
-    Raises:
-        ConfigError: a key or layer that is not there, or a value that DNNMark does not take.
+    Raises ConfigError: a key or layer that is not there, or a value that DNNMark does not take.
     """
     try:
         lines = _settable(text, tuple(values), file)
@@ -61,11 +59,7 @@ def with_layer_values(text: str, values: Mapping[str, Scalar], file: str | Path 
 
 @lru_cache(maxsize=1024)
 def _settable(text: str, names: tuple[str, ...], file: str | Path | None) -> tuple[tuple[str, str], ...]:
-    """The lines of ``text`` with keys set: each with the name of the key whose value goes behind it, or "".
-
-    Raises:
-        ConfigError: a key or layer that is not there.
-    """
+    """The lines of ``text``, each with the name of the key whose value goes behind it, or ""."""
     lines = [(line, "") for line in text.split("\n")]
     for name in names:
         parts = sections("\n".join(line for line, _ in lines), file)

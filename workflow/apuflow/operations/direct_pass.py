@@ -10,7 +10,6 @@ from apuflow.miopen.launch import Arg, Extent, Launch, Role
 from apuflow.miopen.rocm_4_0_1.common import floats
 from apuflow.operations import mlo
 from apuflow.operations.filter import Filter
-from apuflow.operations.launching import buffer
 from apuflow.operations.operation import Pass, Wrong
 
 NOTE: Final = "MIOpen's direct algorithm instead of DNNMark's GEMM"
@@ -25,17 +24,17 @@ def pointwise(layer: Filter) -> bool:
 
 def bottom(layer: Filter, role: Role, meaning: str) -> Arg:
     """The input. Backward its gradient takes its place, as DNNMark has it."""
-    return buffer("convolution.bottom", layer.bottom.elements, role, meaning)
+    return layer.buffer("bottom", layer.bottom.elements, role, meaning)
 
 
 def top_gradient(layer: Filter) -> Arg:
     """The gradient of the output."""
-    return buffer("convolution.top_diff", layer.top.elements, "in", "dy")
+    return layer.buffer("top_diff", layer.top.elements, "in", "dy")
 
 
 def gradient(layer: Filter) -> Arg:
     """The gradient of the weights."""
-    return buffer("convolution.weights_diff", layer.weights, "out", "dw")
+    return layer.buffer("weights_diff", layer.weights, "out", "dw")
 
 
 def per_image(
@@ -54,7 +53,7 @@ def per_image(
     images = top_gradient(layer), bottom(layer, "in", "x")
     target = gradient(layer)
     if parts > 1:
-        target = buffer("convolution.workspace", parts * layer.weights, "out")
+        target = layer.buffer("workspace", parts * layer.weights, "out")
     args = (*images, target, *floats(padding=0.0))
     first = layer.launch("bwd", program, arguments, "MIOpenCvBwdWrW", grid, group, args, NOTE)
     if parts == 1:
@@ -87,9 +86,9 @@ class DataPass:
     def launch(self, program: str, arguments: str, kernel: str, grid: Extent, group: int) -> Launch:
         """A launch of image, weights, result and the value of padding."""
         layer = self.layer
-        weights = buffer("convolution.weights", layer.weights, "in")
+        weights = layer.buffer("weights", layer.weights, "in")
         if self.forward:
-            top = buffer("convolution.top", layer.top.elements, "out", "y")
+            top = layer.buffer("top", layer.top.elements, "out", "y")
             args = bottom(layer, "in", "x"), weights, top
         else:
             args = top_gradient(layer), weights, bottom(layer, "out", "dx")

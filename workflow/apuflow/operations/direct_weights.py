@@ -28,7 +28,7 @@ from apuflow.operations.direct_pass import (
     top_gradient,
 )
 from apuflow.operations.filter import Filter
-from apuflow.operations.launching import WAVE, buffer
+from apuflow.operations.launching import WAVE
 from apuflow.operations.operation import Wrong
 
 READ = 6
@@ -166,7 +166,7 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     x = bottom(layer, "in", "x")
     found: tuple[Launch, ...] = ()
     if twice:  # what the filter sees is put together first
-        taken = buffer("convolution.workspace", seen.elements, "out")
+        taken = layer.buffer("workspace", seen.elements, "out")
         grid, program = (seen.elements // n // written, n, 1), "MIOpenUtilKernels3.cl"
         found = (layer.launch("bwd", program, arguments, "SubSample", grid, 4 * WAVE, (x, taken), NOTE),)
         x = taken._replace(role="in", name="x")

@@ -22,14 +22,10 @@ SMALL = 16
 
 
 class _Plan(NamedTuple):
-    """Settings.
+    """Wavefronts of a workgroup; channels that it works on and rows of an image in the LDS at once.
 
-    Attributes:
-        waves: of a workgroup.
-        inputs, outputs: channels that it works on at once.
-        rows: of an image that are in the LDS.
-        span: gradients of a row that a work-item has.
-        images: that a workgroup goes through; parts: workgroups that share them.
+    ``span``: gradients of a row that a work-item has; ``images``: that a workgroup goes through; ``parts``:
+    workgroups that share them.
     """
 
     waves: int

@@ -15,16 +15,11 @@ from typing_extensions import override
 
 from apuflow import dnnmark
 from apuflow.dnnmark import Plane, Shape
+from apuflow.dnnmark.shape import windows
 from apuflow.miopen.launch import Buffers, Launch
 from apuflow.miopen.rocm_4_0_1.convolution import Products
 from apuflow.operations.key import whole
 from apuflow.operations.operation import Operation, Pass, Wrong, too_large
-
-
-def outputs(size: int, kernel: int, pad: int, stride: int, dilation: int) -> int:
-    """Output pixels of a convolution along one side; 0: the filter is larger than the padded image."""
-    room = size + 2 * pad - (kernel - 1) * dilation - 1
-    return room // stride + 1 if room >= 0 else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +61,11 @@ class Window(_Images):
 
     @property
     def out(self) -> Plane:
-        """Height and width of the output: a convolution's."""
-        return Plane(
-            outputs(self.h, self.kernel_h, self.pad_h, self.stride_h, self.dilation_h),
-            outputs(self.w, self.kernel_w, self.pad_w, self.stride_w, self.dilation_w),
-        )
+        """Height and width of the output: a convolution's; 0 where the filter is larger than the image."""
+        spans = (self.kernel_h - 1) * self.dilation_h + 1, (self.kernel_w - 1) * self.dilation_w + 1
+        h = windows(self.h, spans[0], self.pad_h, self.stride_h, started=False)
+        w = windows(self.w, spans[1], self.pad_w, self.stride_w, started=False)
+        return Plane(h or 0, w or 0)
 
     @property
     def columns(self) -> int:

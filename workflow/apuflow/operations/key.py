@@ -20,11 +20,7 @@ class Key(dnnmark.Key):
 
     @override
     def read(self, value: object) -> Scalar:
-        """The value as the operation takes it; text stands for what it spells.
-
-        Raises:
-            ValueError: with what would be right.
-        """
+        """The value, which may be spelled as text. Raises ValueError with what would be right."""
         if self.type is bool:
             found = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
             if not isinstance(found, bool):

@@ -16,11 +16,6 @@ WAVE = 64
 HIP_COPY = "stands in for hipMemcpy, which MIOpen calls for packed tensors"
 
 
-def buffer(name: str, elements: int, role: Role, meaning: str = "") -> Arg:
-    """A buffer argument."""
-    return Arg("buffer", name, elements, role, meaning or name.rpartition(".")[2])
-
-
 def scalars(kind: ArgKind, **values: float) -> tuple[Arg, ...]:
     """Arguments of one type by name, in order."""
     return tuple(Arg(kind, value, name=name) for name, value in values.items())
@@ -31,7 +26,6 @@ class View:
     """Rows of a buffer.
 
     Attributes:
-        name, size: of the buffer.
         offset: where the first row begins; pitch: elements from row to row.
         step: what ``offset`` grows by from one time step of a loop to the next.
     """
@@ -48,7 +42,7 @@ class View:
 
     def arg(self, role: Role, meaning: str = "") -> Arg:
         """The buffer as a kernel argument."""
-        return buffer(self.name, self.size, role, meaning)
+        return Arg("buffer", self.name, self.size, role, meaning or self.name.rpartition(".")[2])
 
     def offset_arg(self, kind: Literal["int", "long"], name: str) -> Arg:
         """Where the rows begin, as a kernel argument."""
@@ -87,10 +81,7 @@ def worker_sizes(lengths: tuple[int, ...]) -> tuple[int, ...]:
 def copy(
     of: Operation, direction: Pass, source: View, target: View, lengths: tuple[int, int], note: str = ""
 ) -> Launch:
-    """MIOpen's copy of rows (``CopyTensor``), in one dimension where there is one row.
-
-    ``lengths``: rows, and elements of each.
-    """
+    """MIOpen's copy of rows (``CopyTensor``) of ``lengths`` (rows, elements); of one row in one dimension."""
     flat = lengths[1:] if lengths[0] == 1 else lengths
     sizes = worker_sizes(flat)
     items, count = prod(sizes), len(flat)

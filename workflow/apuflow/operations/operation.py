@@ -16,7 +16,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction, Problem
 from apuflow.dnnmark.key import INT_MAX, format_value
-from apuflow.miopen.launch import Arg, Extent, Launch, first_uses
+from apuflow.miopen.launch import Arg, Extent, Launch, Role, first_uses
 from apuflow.operations.key import keys_of
 
 Pass: TypeAlias = Literal["fwd", "bwd"]
@@ -85,6 +85,10 @@ class Operation(ABC):
         """Keys whose values do not fit each other."""
         yield from ()
 
+    def buffer(self, part: str, elements: int, role: Role, meaning: str = "") -> Arg:
+        """One of its buffers as a kernel argument."""
+        return Arg("buffer", f"{self.kind}.{part}", elements, role, meaning or part)
+
     def launch(
         self,
         direction: Pass,
@@ -103,8 +107,7 @@ class Operation(ABC):
     def passes(self, direction: Direction) -> tuple[Pass, ...]:
         """The directions that ``direction`` asks for, forward first.
 
-        Raises:
-            ConfigError: one that the operation does not have.
+        Raises ConfigError: one that the operation does not have.
         """
         wanted: tuple[Pass, ...] = ("fwd", "bwd") if direction == "both" else (direction,)
         missing = [each for each in wanted if each not in self.directions]
@@ -114,11 +117,7 @@ class Operation(ABC):
         return wanted
 
     def launches(self, direction: Direction, compute_units: int) -> tuple[Launch, ...]:
-        """The GPU kernels that it launches, in order.
-
-        Raises:
-            ConfigError: a direction that it does not have.
-        """
+        """The GPU kernels that it launches, in order. Raises ConfigError: a direction that it lacks."""
         return _launches(self, direction, compute_units)
 
     def device_bytes(self, direction: Direction) -> int:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from apuflow.miopen.launch import Arg, Extent, Launch, Role
 from apuflow.miopen.rocm_4_0_1.common import floats, ints, read_unit
 from apuflow.operations.key import real, whole
-from apuflow.operations.launching import WAVE, buffer, fill
+from apuflow.operations.launching import WAVE, fill
 from apuflow.operations.operation import Operation, Pass, Wrong, too_large
 
 DIRECTORY: Final = Path(__file__).with_name("kernels")
@@ -64,10 +64,10 @@ class Gelu(_Own):
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         size = self.elements
-        x = buffer("gelu.bottom", size, "in", "x")
+        x = self.buffer("bottom", size, "in", "x")
         if direction == "fwd":
-            return self._by_element("fwd", "gelu_forward", (x, buffer("gelu.top", size, "out", "y")))
-        dy, dx = buffer("gelu.top_diff", size, "in", "dy"), buffer("gelu.bottom_diff", size, "out", "dx")
+            return self._by_element("fwd", "gelu_forward", (x, self.buffer("top", size, "out", "y")))
+        dy, dx = self.buffer("top_diff", size, "in", "dy"), self.buffer("bottom_diff", size, "out", "dx")
         return self._by_element("bwd", "gelu_backward", (x, dy, dx))
 
 
@@ -89,9 +89,8 @@ class Sgd(_Own):
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         size = self.elements
         args = (
-            buffer("sgd.weights", size, "inout"),
-            buffer("sgd.velocity", size, "inout"),
-            buffer("sgd.gradient", size, "in"),
+            *(self.buffer(part, size, "inout") for part in ("weights", "velocity")),
+            self.buffer("gradient", size, "in"),
             *floats(rate=self.rate, momentum=self.momentum, decay=self.decay),
         )
         return self._by_element(direction, "sgd_momentum", args)
@@ -116,20 +115,17 @@ class LayerNorm(_Own):
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         size, rows, width = self.rows * self.width, self.rows, self.width
-        x = buffer("layernorm.bottom", size, "in", "x")
-        gamma = buffer("layernorm.gamma", width, "in")
+        x = self.buffer("bottom", size, "in", "x")
+        gamma = self.buffer("gamma", width, "in")
         kept: Role = "out" if direction == "fwd" else "in"
-        saved = (buffer("layernorm.mean", rows, kept), buffer("layernorm.inverse_deviation", rows, kept))
+        saved = (self.buffer("mean", rows, kept), self.buffer("inverse_deviation", rows, kept))
         if direction == "fwd":
-            beta, y = buffer("layernorm.beta", width, "in"), buffer("layernorm.top", size, "out", "y")
+            beta, y = self.buffer("beta", width, "in"), self.buffer("top", size, "out", "y")
             args = (x, gamma, beta, y, *saved, *ints(width=width), *floats(epsilon=self.epsilon))
             return (self._launch(direction, "layernorm_forward", (rows * WAVE, 1, 1), WAVE, args),)
-        dy = buffer("layernorm.top_diff", size, "in", "dy")
-        dx = buffer("layernorm.bottom_diff", size, "out", "dx")
-        sums = (
-            buffer("layernorm.gamma_diff", width, "out", "dgamma"),
-            buffer("layernorm.beta_diff", width, "out", "dbeta"),
-        )
+        dy = self.buffer("top_diff", size, "in", "dy")
+        dx = self.buffer("bottom_diff", size, "out", "dx")
+        sums = [self.buffer(f"{part}_diff", width, "out", f"d{part}") for part in ("gamma", "beta")]
         data = (x, dy, gamma, *saved, dx, *ints(width=width))
         weights = (x, dy, *saved, *sums, *ints(rows=rows, width=width))
         return (
@@ -156,16 +152,16 @@ class Embedding(_Own):
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
-        index = buffer("embedding.index", self.tokens, "in")
+        index = self.buffer("index", self.tokens, "in")
         group = _group(self.width)
         sizes = ints(rows=self.rows, width=self.width)
         if direction == "fwd":
-            table = buffer("embedding.table", self.rows * self.width, "in")
-            y = buffer("embedding.top", self.tokens * self.width, "out", "y")
+            table = self.buffer("table", self.rows * self.width, "in")
+            y = self.buffer("top", self.tokens * self.width, "out", "y")
             grid, args = (self.width, self.tokens, 1), (index, table, y, *sizes)
             return (self._launch(direction, "embedding_forward", grid, group, args),)
-        dy = buffer("embedding.top_diff", self.tokens * self.width, "in", "dy")
-        diff = buffer("embedding.table_diff", self.rows * self.width, "inout")
+        dy = self.buffer("top_diff", self.tokens * self.width, "in", "dy")
+        diff = self.buffer("table_diff", self.rows * self.width, "inout")
         args = (index, dy, diff, *sizes, *ints(tokens=self.tokens))
         grid = (self.width, 1, 1)
         return (
@@ -202,15 +198,13 @@ class Upsample(_Own):
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         pixels, enlarged = self._pixels, self._pixels * self.factor**2
-        times, kernel = 1, "upsample_backward"
-        ends = (
-            buffer("upsample.top_diff", enlarged, "in", "dy"),
-            buffer("upsample.bottom_diff", pixels, "out", "dx"),
-        )
         if direction == "fwd":
             times, kernel = self.factor, "upsample_forward"
-            x, y = buffer("upsample.bottom", pixels, "in", "x"), buffer("upsample.top", enlarged, "out", "y")
-            ends = x, y
+            ends = self.buffer("bottom", pixels, "in", "x"), self.buffer("top", enlarged, "out", "y")
+        else:
+            times, kernel = 1, "upsample_backward"
+            dx = self.buffer("bottom_diff", pixels, "out", "dx")
+            ends = self.buffer("top_diff", enlarged, "in", "dy"), dx
         columns = self.w * times
         grid = (columns, self.n * self.c * self.h * times, 1)
         args, arguments = (*ends, *ints(width=self.w)), f" -DFACTOR={self.factor}"

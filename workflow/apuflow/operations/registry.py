@@ -39,8 +39,7 @@ KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType({kind.kind: kind 
 def make(kind: str, shape: Mapping[str, Scalar]) -> Operation:
     """The operation of a kind with a shape.
 
-    Raises:
-        ConfigError: no such kind, an unknown or missing key, or values that do not fit.
+    Raises ConfigError: no such kind, an unknown or missing key, or values that do not fit.
     """
     if kind not in KINDS:
         remedy = _meant(kind, KINDS) or f"one of {', '.join(KINDS)}"
@@ -68,11 +67,7 @@ def make(kind: str, shape: Mapping[str, Scalar]) -> Operation:
 
 @lru_cache(maxsize=16384)
 def parse(text: str) -> Operation:
-    """The operation of a canonical text (``Operation.text``), DNNMark's layers among them.
-
-    Raises:
-        ConfigError: as make().
-    """
+    """The operation of a canonical text, DNNMark's layers among them. Raises ConfigError as ``make``."""
     head, *lines = text.split("\n")
     if head == f"[{Layers.kind}]":
         return Layers.of_text(text)

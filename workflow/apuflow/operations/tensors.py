@@ -20,7 +20,7 @@ from apuflow.miopen.launch import Arg, Gemm, Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32, FP32_ALL, floats, ints, read_unit
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP, Transpose, product
 from apuflow.operations.key import choice, flag, real, whole, words
-from apuflow.operations.launching import HIP_COPY, View, buffer, copy, fill, reads, scalars
+from apuflow.operations.launching import HIP_COPY, View, copy, fill, reads, scalars
 from apuflow.operations.operation import Operation, Pass, Wrong, too_large
 
 MOST_GROUPS = 4096
@@ -64,15 +64,12 @@ class Product(Operation):
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         m, n, k = self.m, self.n, self.k
         a, b, c = self._sizes
-        memory = (
-            buffer("gemm.a", self.batch * a, "in"),
-            buffer("gemm.b", self.batch * b, "in"),
-            buffer("gemm.c", self.batch * c, "inout" if self.beta else "out"),
-        )
+        first, second = self.buffer("a", self.batch * a, "in"), self.buffer("b", self.batch * b, "in")
+        result = self.buffer("c", self.batch * c, "inout" if self.beta else "out")
         lda, ldb = k if self.transpose_a else m, n if self.transpose_b else k
         sizes = (m, n, k, self.transpose_a, self.transpose_b, self.batch, lda, ldb, m)
         gemm = Gemm(*sizes, stride_a=a, stride_b=b, stride_c=c, beta=self.beta, alpha=self.alpha)
-        return (product(self.kind, self.kind, direction, memory, gemm),)
+        return (product(self.kind, self.kind, direction, (first, second, result), gemm),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +128,8 @@ class Elementwise(_Tensor):
         elements, unit = self.elements, read_unit(self.elements)
         work = elements // unit
         args = (
-            buffer("elementwise.a", elements, "in"),
-            buffer("elementwise.b", elements, "in"),
-            buffer("elementwise.c", elements, "out"),
+            *(self.buffer("a", elements, "in"), self.buffer("b", elements, "in")),
+            self.buffer("c", elements, "out"),
             *floats(alpha0=1.0, alpha1=1.0, beta=0.0),
             *scalars("long", a_offset=0, b_offset=0, c_offset=0, total_work=work),
             *ints(use_beta=0),
@@ -166,10 +162,10 @@ class Bias(_Tensor):
         by_image = groups < FEW_GROUPS and work > GROUP
         if by_image:
             work, groups = area, groups * self.n
-        y = buffer("bias.y", self.elements, "in")
+        y = self.buffer("y", self.elements, "in")
         args = (
             y,
-            buffer("bias.b", self.c, "in"),
+            self.buffer("b", self.c, "in"),
             *ints(channels=self.c),
             y._replace(role="inout"),
             *ints(images=self.n, image_stride=self.c * area, channel_stride=area, work=work),
@@ -185,7 +181,7 @@ class Bias(_Tensor):
         return self.launch("fwd", "MIOpenTensorKernels.cl", arguments, "OpTensorFwdBias", grid, GROUP, args)
 
     def _backward(self) -> Launch:
-        args = buffer("bias.dy", self.elements, "in"), buffer("bias.db", self.c, "out")
+        args = self.buffer("dy", self.elements, "in"), self.buffer("db", self.c, "out")
         values = {
             "CONVBWD_GROUP_SZ0": GROUP,
             "CONVBWD_GROUP_SZ1": 1,
@@ -257,9 +253,9 @@ class ScaleShift(_Tensor):
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         area = self.area
         args = (
-            buffer("scale_shift.bottom", self.elements, "in", "x"),
-            buffer("scale_shift.top", self.elements, "out", "y"),
-            *(buffer(f"scale_shift.{part}", self.c, "in") for part in ("mean", "variance", "scale", "bias")),
+            self.buffer("bottom", self.elements, "in", "x"),
+            self.buffer("top", self.elements, "out", "y"),
+            *(self.buffer(f"{part}", self.c, "in") for part in ("mean", "variance", "scale", "bias")),
             Arg("double", self.epsilon, name="epsilon"),
             *scalars("uint", batch=self.n, image=area, image_stride=self.c * area),
         )
@@ -297,7 +293,7 @@ class Fill(_Packed):
 
     @override
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
-        return (fill(self, direction, buffer("fill.target", self.elements, "out"), self.value),)
+        return (fill(self, direction, self.buffer("target", self.elements, "out"), self.value),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,8 +309,8 @@ class Exchange(_Tensor):
         plane = Plane(self.h, self.w)
         plan = Transpose(True, self.n, self.c, plane, plane, 0, 0, Plane(1, 1))
         ends = (
-            buffer("transpose.source", self.elements, "in"),
-            buffer("transpose.target", self.elements, "out"),
+            self.buffer("source", self.elements, "in"),
+            self.buffer("target", self.elements, "out"),
         )
         program = "MIOpenUtilKernels4.cl"
         return (self.launch(direction, program, plan.arguments, plan.kernel, plan.grid, GROUP, ends),)

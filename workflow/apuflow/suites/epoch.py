@@ -123,8 +123,7 @@ def epoch(
 ) -> Epoch:
     """An epoch of ``examples`` with ``batch`` per device and iteration; the price is that of all devices.
 
-    Raises:
-        ConfigError: an invalid number.
+    Raises ConfigError: an invalid number.
     """
     _require_one(examples=examples, batch=batch, devices=devices)
     if not 0 < iteration_seconds < math.inf:

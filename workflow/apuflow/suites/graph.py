@@ -1,8 +1,7 @@
 """From the graph of an ONNX or PyTorch model to a table of layers.
 
-A graph is a list of nodes in the order of execution, with ONNX' names of operators and attributes, and the
-shape of every tensor. Nodes that compute nothing (Reshape, Dropout in inference ...) pass on their input's
-name. Source of the operators' meaning: ONNX operator schemas, opset 13 and later.
+Nodes that compute nothing (Reshape, Dropout in inference ...) pass on their input's name. Source of the
+operators' meaning: ONNX operator schemas, opset 13 and later.
 """
 
 from __future__ import annotations
@@ -21,10 +20,7 @@ from apuflow.suites.node_rows import ROWS, notes, row
 
 @dataclass(frozen=True)
 class Imported:
-    """A model as a table, and sentences about parts of the model that the table lacks.
-
-    The table is CSV, of a network's layers for one image.
-    """
+    """A model as a table (CSV, one image), and sentences about parts of the model that it lacks."""
 
     text: str
     left_out: tuple[str, ...]
@@ -33,8 +29,7 @@ class Imported:
 def imported(graph: Graph) -> Imported:
     """The table of a network's layers, and the parts of the model that it lacks.
 
-    Raises:
-        ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
+    Raises ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
     """
     made = _Rows(graph)
     for node in graph.nodes:

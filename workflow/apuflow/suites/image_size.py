@@ -18,9 +18,8 @@ def on_images(network: Network, side: int) -> Network:
     Outputs of a window follow PyTorch's formula, rounded as in the table. A pooling over the whole plane
     stays one (torchvision's adaptive pooling to one pixel).
 
-    Raises:
-        ConfigError: the images are too small for a window, a fully connected layer would get other weights,
-        or a layer's size does not follow from its inputs.
+    Raises ConfigError: images too small for a window, a fully connected layer that would get other weights,
+    or a size that does not follow from the inputs.
     """
     sizes: dict[str, Size] = {IMAGES: (side, side)}
     before: dict[str, Size] = {IMAGES: (network.layers[0].h, network.layers[0].w)}

@@ -69,14 +69,14 @@ def _sparse(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _convolution(columns: Mapping[str, str]) -> ReadItem:
-    """Whole windows only; ``columns``: those of the operation's keys, without padding if they name none."""
+    """Whole windows only; ``columns``: those of the operation's keys. Without columns of padding it is 0."""
 
     def read(item: int, row: Row, choice: Choice) -> Iterator[Step]:
         shape, image = _image(row)
-        least = {"pad_h": 0, "pad_w": 0}
-        filters = {key: row.whole(column, minimum=least.get(key, 1)) for key, column in columns.items()}
-        shape |= {"num_output": 0, "kernel_h": 0, "kernel_w": 0, "pad_h": 0, "pad_w": 0, **filters}
-        k, r, s = filters["num_output"], filters["kernel_h"], filters["kernel_w"]
+        k, r, s = (row.size(columns[key]) for key in ("num_output", "kernel_h", "kernel_w"))
+        shape |= {"num_output": k, "kernel_h": r, "kernel_w": s}
+        shape |= {key: row.whole(key, 0) for key in ("pad_h", "pad_w")}
+        shape |= {key: row.size(columns[key]) for key in ("stride_h", "stride_w")}
         outputs = prod(_outputs(shape, side) for side in ("h", "w"))
         flop = 2 * int(shape["n"]) * k * int(shape["c"]) * r * s * outputs
         shape |= {"algorithm": choice.algorithm}
@@ -182,27 +182,18 @@ def _operation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 _IMAGE: Final = ("n", "c", "h", "w")
-_DEEPBENCH: Final[Mapping[str, str]] = {
-    "num_output": "k",
-    "kernel_h": "filter_h_r",
-    "kernel_w": "filter_w_s",
-    **{key: key for key in ("pad_h", "pad_w", "stride_h", "stride_w")},
-}
-_AI_MATRIX: Final[Mapping[str, str]] = {
-    "num_output": "out_c",
-    "kernel_h": "kernel_h",
-    "kernel_w": "kernel_w",
-    "stride_h": "stride",
-    "stride_w": "stride",
-}
+_STRIDES: Final = ("stride_h", "stride_w")
+_FILTER: Final = ("num_output", "kernel_h", "kernel_w", *_STRIDES)
+_DEEPBENCH: Final = dict(zip(_FILTER, ("k", "filter_h_r", "filter_w_s", *_STRIDES), strict=True))
+_AI_MATRIX: Final = dict(zip(_FILTER, ("out_c", "kernel_h", "kernel_w", "stride", "stride"), strict=True))
 READERS: Final[Mapping[str, tuple[ReadItem, tuple[str, ...]]]] = {
     "gemm": (_gemm, ("m", "n", "k", "a_transposed", "b_transposed")),
     "sparse": (_sparse, ("m", "n", "k", "a_transposed", "b_transposed", "sparsity")),
-    "convolution": (_convolution(_DEEPBENCH), (*_IMAGE, *_DEEPBENCH.values())),
+    "convolution": (_convolution(_DEEPBENCH), (*_IMAGE, *_DEEPBENCH.values(), "pad_h", "pad_w")),
     "layer_convolution": (_convolution(_AI_MATRIX), (*_IMAGE, *_AI_MATRIX.values())),
     "recurrent": (_recurrent, ("cell", "hidden", "batch", "timesteps")),
     ALL_REDUCE: (_all_reduce, ("floats",)),
-    "pooling": (_pooling, (*_IMAGE, "kernel", "stride_h", "stride_w")),
+    "pooling": (_pooling, (*_IMAGE, "kernel", *_STRIDES)),
     "fully_connected": (_fully_connected, ("n", "in_features", "out_features")),
     "activation": (_activation, _IMAGE),
     "batchnorm": (_plain("batchnorm"), _IMAGE),

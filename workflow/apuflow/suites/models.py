@@ -31,13 +31,7 @@ _ONNX: Final = ("", "ai.onnx")
 
 @dataclass(frozen=True)
 class Node:
-    """One operator of a graph.
-
-    Attributes:
-        op: its ONNX name.
-        inputs, outputs: names of tensors; weights are those of ``Graph.weights``.
-        attributes: by ONNX name.
-    """
+    """One operator of a graph under its ONNX name, with names of tensors, and attributes by ONNX name."""
 
     op: str
     name: str
@@ -48,12 +42,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """A model.
+    """A model: nodes in the order of execution, and shapes of tensors by name.
 
     Attributes:
         source: the file or module, for messages.
-        nodes: in the order of execution.
-        shapes: of tensors, by name.
         weights: names of learnt and constant tensors.
         images: names of the inputs.
         constants: values of small constant tensors, by name.
@@ -78,11 +70,7 @@ class NoRowError(ValueError):
 
 
 def library(name: str, extra: str) -> Any:
-    """Import a library that is an extra of apuflow.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """Import a library that is an extra of apuflow. Raises ConfigError: it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -94,8 +82,7 @@ def library(name: str, extra: str) -> Any:
 def read_onnx(file: Path) -> Graph:
     """The graph of an ONNX file for one image; external weights are not read.
 
-    Raises:
-        ConfigError: onnx is not installed, or the file is no model.
+    Raises ConfigError: onnx is not installed, or the file is no model.
     """
     onnx = library("onnx", "onnx")
     inference = library("onnx.shape_inference", "onnx")

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.suites.spec import workspace_bytes
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
+from apuflow.suites.step import PHASES_OF, Choice, Passes, Phase, Step
 from apuflow.suites.table import Row, read_rows
 
 COLUMNS: Final = (
@@ -81,10 +81,7 @@ class Layer:
 
     @property
     def weights(self) -> int:
-        """Learnt values from the shape, and 0 for a layer that shares weights.
-
-        Batch normalisation may have scale and shift or not.
-        """
+        """Learnt values from the shape (normalisations: the table's); 0 for a layer that shares weights."""
         if self.shares:
             return 0
         taps, bias = self.kernel[0] * self.kernel[1], self.out_c * self.bias
@@ -124,6 +121,13 @@ class Memory:
     gradients: int
     workspace: int
     momentum: int
+
+    @classmethod
+    def of(cls, params: int, values: int, direction: Passes, workspace: int = 0) -> Self:
+        """Memory of so many learnt values and values between layers, in fp32."""
+        weights, activations = FLOAT_BYTES * params, FLOAT_BYTES * values
+        gradients = 0 if direction == "fwd" else weights + activations
+        return cls(weights, activations, gradients, workspace, weights if direction == "both" else 0)
 
 
 @dataclass(frozen=True)
@@ -195,28 +199,16 @@ class Network:
 
     def memory(self, choice: Choice, n: int) -> Memory:
         """Bytes of an iteration of ``n`` images, in fp32."""
-        backward, update = choice.direction != "fwd", choice.direction == "both"
         first = self.layers[0]
         held = first.images * first.c * first.h * first.w
         held += sum(layer.out_elements for layer in self.layers if layer.op not in (*_POINTWISE, "dropout"))
-        activations = FLOAT_BYTES * n * held
-        weights = FLOAT_BYTES * self.params
         filtering = (step for step in self.steps(choice, n) if step.op in ("conv", "deconv"))
-        return Memory(
-            weights,
-            activations,
-            (weights + activations) if backward else 0,
-            max(map(workspace_bytes, filtering), default=0),
-            weights if update else 0,
-        )
+        workspace = max(map(workspace_bytes, filtering), default=0)
+        return Memory.of(self.params, n * held, choice.direction, workspace)
 
 
 def read_network(file: Path) -> Network:
-    """The network of a table.
-
-    Raises:
-        ConfigError: not a table of layers, or two layers have one name.
-    """
+    """The network of a table. Raises ConfigError: not a table of layers, or two layers have one name."""
     rows = read_rows(file, COLUMNS)
     layers = tuple(_layer(number, row) for number, row in enumerate(rows, 1))
     _check(layers, rows)

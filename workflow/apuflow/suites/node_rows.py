@@ -96,8 +96,7 @@ def _padding(node: Node, size: Sequence[int], span: Sequence[int], stride: Seque
 def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Cells:
     """Kernel, stride and padding that give the known output.
 
-    Raises:
-        NoRowError: not two dimensions, unequal padding, or another output.
+    Raises NoRowError: not two dimensions, unequal padding, or another output.
     """
     if len(kernel) != 2 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
@@ -326,11 +325,7 @@ ROWS: Final[Mapping[str, tuple[str, ToRow]]] = {
 
 
 def row(node: Node, graph: Graph) -> Cells:
-    """The columns of a node's row that its place in the graph does not decide.
-
-    Raises:
-        NoRowError: why it has none.
-    """
+    """The columns of a node's row without name and inputs. Raises NoRowError: why it has none."""
     op, make = ROWS[node.op]
     return make(node, graph, op)
 

@@ -14,7 +14,6 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
-from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.suites.network import Memory
 from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, product
 from apuflow.suites.table import Row, read_rows
@@ -119,19 +118,11 @@ class Sequence:
 
     def memory(self, choice: Choice) -> Memory:
         """Bytes of an iteration in fp32, with all outputs for the backward pass."""
-        backward, update = choice.direction != "fwd", choice.direction == "both"
-        weights = FLOAT_BYTES * self.params
-        activations = FLOAT_BYTES * sum(part.out_elements for part in self.parts)
-        gradients = weights + activations if backward else 0
-        return Memory(weights, activations, gradients, 0, weights if update else 0)
+        return Memory.of(self.params, sum(part.out_elements for part in self.parts), choice.direction)
 
 
 def read_sequence(file: Path) -> Sequence:
-    """The network of a table.
-
-    Raises:
-        ConfigError: not such a table.
-    """
+    """The network of a table. Raises ConfigError: not such a table."""
     parts = [_part(number, row) for number, row in enumerate(read_rows(file, COLUMNS), 1)]
     for place, part in enumerate(parts):
         if part.op == "softmax":

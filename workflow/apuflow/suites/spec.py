@@ -28,12 +28,7 @@ Shape: TypeAlias = Mapping[str, Scalar]
 
 @dataclass(frozen=True)
 class Spec:
-    """An operation in one direction.
-
-    Attributes:
-        kind: section of a ``.dnnmark`` file, or kind of ``apuflow.operations``.
-        keys: by name, in the order of the text.
-    """
+    """An operation in one direction: its kind and keys, in the order of the text."""
 
     kind: str
     direction: Direction
@@ -51,11 +46,7 @@ class Spec:
         return self.kind in LAYERS
 
     def operation(self) -> operations.Operation:
-        """The operation, of DNNMark's layers or beyond them.
-
-        Raises:
-            ConfigError: no such kind, or unknown keys.
-        """
+        """The operation. Raises ConfigError: no such kind, or unknown keys."""
         keys = dict(self.keys)
         return Layers.single(self.kind, keys) if self.is_layer else operations.make(self.kind, keys)
 

@@ -12,12 +12,7 @@ from apuflow.core.errors import ConfigError
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table.
-
-    Attributes:
-        file, line: its place.
-        cells: text by column.
-    """
+    """A row of a table: its place, and text by column."""
 
     file: Path
     line: int
@@ -28,14 +23,9 @@ class Row:
         return self.cells[column]
 
     def whole(self, column: str, default: int | None = None, minimum: int = 0) -> int:
-        """A cell as a whole number; a missing column is an empty cell.
+        """A cell as a whole number; a missing column is an empty cell, which is a mistake without a default.
 
-        Args:
-            default: of an empty cell; None: an empty cell is a mistake.
-            minimum: the smallest valid number.
-
-        Raises:
-            ConfigError: not such a number.
+        Raises ConfigError: not a whole number from ``minimum`` on.
         """
         text = self.cells.get(column, "").strip()
         if not text and default is not None:
@@ -66,8 +56,7 @@ class Row:
 def read_rows(file: Path, needed: Iterable[str]) -> tuple[Row, ...]:
     """The rows of a table with the columns that are needed; others are ignored.
 
-    Raises:
-        ConfigError: the table cannot be read, lacks a column or rows, or a row has another number of cells.
+    Raises ConfigError: it cannot be read, lacks a column or rows, or a row has another number of cells.
     """
     try:
         text = file.read_text(encoding="utf-8")

@@ -63,12 +63,9 @@ ARGUMENTS: Final = {
 def read_torch(place: str, shape: Dims) -> Graph:
     """The graph of a PyTorch module on an input of ``shape``, as (1, 3, 224, 224).
 
-    Args:
-        place: ``package.module:name`` or ``file.py:name`` of a module, its class, or a function that returns
-        one.
+    ``place``: ``package.module:name`` or ``file.py:name`` of a module, its class, or a function for it.
 
-    Raises:
-        ConfigError: torch is not installed, there is no such module, or it cannot be traced.
+    Raises ConfigError: torch is not installed, there is no such module, or it cannot be traced.
     """
     torch = library("torch", "torch")
     fx = library("torch.fx", "torch")
@@ -174,13 +171,7 @@ def _other_type(dtype: Any, name: str) -> Problem:
 
 @dataclass
 class Trace:
-    """Nodes of torch.fx under ONNX' names.
-
-    Attributes:
-        modules: of the traced model, by name.
-        shared: first names of parameters.
-        nodes, shapes, weights, problems: see ``Graph``.
-    """
+    """Nodes of torch.fx under ONNX' names, as in ``Graph``; ``shared``: first names of parameters."""
 
     modules: Mapping[str, Any]
     shared: Mapping[str, str] = field(default_factory=dict)

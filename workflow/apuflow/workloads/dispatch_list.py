@@ -34,13 +34,9 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
     """Write the workload of a dispatch list: its file, and its code objects and data in a directory beside.
 
     Nothing is written before the workload has been read back, checked like any other, and found to make the
-    same launches, arguments and contents as the list.
+    same launches, arguments and contents as the list. Returns the files, and the list's GPU.
 
-    Returns:
-        The files, and the list's GPU.
-
-    Raises:
-        ConfigError: the name cannot be used, or the list holds what a workload cannot say.
+    Raises ConfigError: the name cannot be used, or the list holds what a workload cannot say.
     """
     target = Path(paths.workload_file(name))
     check_new_name(name, "workload", root / target, force=force)
