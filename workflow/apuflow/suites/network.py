@@ -80,28 +80,29 @@ class Layer:
         return self.images * self.out_c * self.out_h * self.out_w
 
     @property
+    def _filters(self) -> int:
+        """Weights without the bias, also of a layer that shares them."""
+        taps = self.kernel[0] * self.kernel[1]
+        inputs = {
+            "conv": self.c // self.groups * taps,
+            "deconv": self.c * taps,
+            "fc": self.c * self.h * self.w,
+        }
+        return self.out_c * inputs.get(self.op, 0)
+
+    @property
     def weights(self) -> int:
         """Learnt values from the shape (normalisations: the table's); 0 for a layer that shares weights."""
         if self.shares:
             return 0
-        taps, bias = self.kernel[0] * self.kernel[1], self.out_c * self.bias
-        if self.op == "conv":
-            return self.out_c * (self.c // self.groups) * taps + bias
-        if self.op == "deconv":
-            return self.c * self.out_c * taps + bias
-        if self.op == "fc":
-            return self.out_c * (self.c * self.h * self.w) + bias
-        return self.params if self.op == "batchnorm" else 0
+        learnt = self._filters + self.out_c * self.bias if self._filters else 0
+        return self.params if self.op == "batchnorm" else learnt
 
     @property
     def multiply_adds(self) -> int:
         """Multiply-adds of one image from the shape."""
-        taps = self.kernel[0] * self.kernel[1]
-        if self.op == "conv":
-            return self.out_elements * (self.c // self.groups) * taps
-        if self.op == "deconv":
-            return self.images * self.c * self.h * self.w * self.out_c * taps
-        return self.images * self.out_c * self.c * self.h * self.w if self.op == "fc" else 0
+        pixels = {"conv": self.out_h * self.out_w, "deconv": self.h * self.w}.get(self.op, 1)
+        return self.images * pixels * self._filters
 
 
 @dataclass(frozen=True)
@@ -172,13 +173,14 @@ class Network:
         out = {"out_h": layer.out_h, "out_w": layer.out_w}
         if layer.op in ("conv", "deconv"):
             shape |= {"num_output": layer.out_c, **layer.window}
-            shape |= (
-                {"dilation_h": layer.dilation, "dilation_w": layer.dilation} if layer.dilation != 1 else {}
-            )
-            shape |= {"groups": layer.groups} if layer.groups != 1 else {}
+            if layer.dilation != 1:
+                shape |= {"dilation_h": layer.dilation, "dilation_w": layer.dilation}
+            if layer.groups != 1:
+                shape |= {"groups": layer.groups}
             if layer.op == "deconv":
                 return shape | out
-            shape |= {"propagation": False} if phase == "backward" and layer.reads_images else {}
+            if phase == "backward" and layer.reads_images:
+                shape |= {"propagation": False}
             return shape | {"algorithm": choice.algorithm}
         if layer.op == "fc":
             return shape | {"num_output": layer.out_c}
@@ -188,9 +190,9 @@ class Network:
             return shape | {"local_size": layer.kernel[0]}
         if layer.op == "concat":
             return shape | {"channels": ",".join(str(self._channels.get(name, 0)) for name in layer.inputs)}
-        return (
-            shape | {"inputs": len(layer.inputs)} | out if layer.op in ("add", "upsample_nearest") else shape
-        )
+        if layer.op in ("add", "upsample_nearest"):
+            return shape | {"inputs": len(layer.inputs)} | out
+        return shape
 
     @cached_property
     def _channels(self) -> dict[str, int]:

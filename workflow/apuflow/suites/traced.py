@@ -49,7 +49,7 @@ NAMES: Final = (
 MODULES: Final = {name: op for op, modules, _ in NAMES for name in modules.split()}
 FUNCTIONS: Final = {name: op for op, _, functions in NAMES for name in functions.split()}
 _POOL: Final = ("input", "kernel_size", "stride", "padding")
-ARGUMENTS: Final = {
+ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "max_pool2d": (*_POOL, "dilation", "ceil_mode", "return_indices"),
     "avg_pool2d": (*_POOL, "ceil_mode", "count_include_pad", "divisor_override"),
     **dict.fromkeys(("cat", "concat"), ("tensors", "dim")),
