@@ -103,7 +103,9 @@ class Convolution(Kind):
                 "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
                 "make the image, the kernel or the number of channels smaller",
             )
-        if gfx is not None and gpu(gfx).winograd_workspace and self._winograd_sized(bottom):
+        small = (self.kernel, self.pad, self.stride) == ((3, 3), (1, 1), (1, 1))
+        winograd = small and all(n >= 16 and n % 2 == 0 for n in (bottom.c, self.num_output))
+        if winograd and gfx is not None and gpu(gfx).winograd_workspace:
             yield (
                 "warning",
                 f"on {gfx} MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
@@ -116,11 +118,6 @@ class Convolution(Kind):
                 "backward data writes into the layer's input instead of its gradient (conv_layer.h)",
                 "expect the same kernels; do not use the gradient's values",
             )
-
-    def _winograd_sized(self, bottom: Shape) -> bool:
-        window = (self.kernel, self.pad, self.stride)
-        channels = (bottom.c, self.num_output)
-        return window == ((3, 3), (1, 1), (1, 1)) and all(n >= 16 and n % 2 == 0 for n in channels)
 
 
 @dataclass(frozen=True)
@@ -292,7 +289,9 @@ DATA_KEYS: Final = (
 )
 """Keys of every section: the layer's name, its input dimensions and the layer before it."""
 
-_CLASSES = (Convolution, Pooling, LRN, Activation, FullyConnected, Softmax, BatchNorm, Dropout, Bypass)
+_CLASSES: Final[tuple[type[Kind], ...]] = (
+    *(Convolution, Pooling, LRN, Activation, FullyConnected, Softmax, BatchNorm, Dropout, Bypass),
+)
 KINDS: Final[Mapping[str, type[Kind]]] = MappingProxyType({kind.__name__: kind for kind in _CLASSES})
 """By the section's name."""
 LAYER_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(

@@ -97,20 +97,17 @@ def parse(text: str, file: str | Path | None = None) -> Network:
 
 def _run_mode(parts: tuple[Section, ...], file: str | Path | None) -> RunMode:
     run_mode: RunMode = "none"
-    for part in parts:
-        if part.name != GENERAL:
-            continue
-        for entry in part.entries:
-            known = next((mode for mode in RUN_MODES if mode == entry.value), None)
-            if entry.key != "run_mode" or known is None:
-                raise ConfigError(
-                    "unknown run mode" if entry.key == "run_mode" else "unknown key of [DNNMark]",
-                    file=file,
-                    key=f"{entry.key} (line {entry.line})",
-                    value=entry.value,
-                    remedy=f"the only key is run_mode, with {', '.join(RUN_MODES)}",
-                )
-            run_mode = known
+    for entry in (entry for part in parts if part.name == GENERAL for entry in part.entries):
+        known = next((mode for mode in RUN_MODES if mode == entry.value), None)
+        if entry.key != "run_mode" or known is None:
+            raise ConfigError(
+                "unknown run mode" if entry.key == "run_mode" else "unknown key of [DNNMark]",
+                file=file,
+                key=f"{entry.key} (line {entry.line})",
+                value=entry.value,
+                remedy=f"the only key is run_mode, with {', '.join(RUN_MODES)}",
+            )
+        run_mode = known
     return run_mode
 
 

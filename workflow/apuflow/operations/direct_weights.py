@@ -91,12 +91,6 @@ def _pointwise(layer: Filter) -> bool:
     return pointwise(layer) and layer.c % 16 == 0 and layer.num_output % 16 == 0
 
 
-def _two_passes(layer: Filter) -> bool:
-    """Whether the pixels that a strided filter sees are first put together."""
-    strided = max(layer.stride_h, layer.stride_w) > 1 and not (layer.pad_h or layer.pad_w)
-    return strided and (layer.n >= 16 or 2 * layer.c > layer.num_output)
-
-
 class _Side(NamedTuple):
     """Along one side: what a filter of 1x1 sees of the padded image."""
 
@@ -117,13 +111,15 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     maps = 16 if 4 * -(-k // 16) * -(-c // 16) >= 512 else 8
     blocks_of_k, blocks_of_c = -(-k // maps), -(-c // maps)
     items = 4 * WAVE if blocks_of_k * blocks_of_c < FEW_WAVES else WAVE
-    twice = _two_passes(layer)
+    strided, padded = max(layer.stride_h, layer.stride_w) > 1, bool(layer.pad_h or layer.pad_w)
+    twice = (
+        strided and not padded and (n >= 16 or 2 * c > k)
+    )  # the pixels that it sees are put together first
     seen = image._replace(h=out.h, w=out.w) if twice else image
     across = _side(layer.w, out.w, layer.pad_w, layer.stride_w)
     down = _side(layer.h, out.h, layer.pad_h, layer.stride_h)
     unit, loads = 4, out.h * out.w // 4 * n
-    strided = max(layer.stride_h, layer.stride_w) > 1
-    if layer.pad_h or layer.pad_w or (strided and not twice):
+    if padded or (strided and not twice):
         unit = mlo.largest_unit(across.size)
         loads = across.size // unit * down.size * n
     written = mlo.largest_unit(across.size)
@@ -165,7 +161,7 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     arguments = defines(values) + FP32_ALL
     x = bottom(layer, "in", "x")
     found: tuple[Launch, ...] = ()
-    if twice:  # what the filter sees is put together first
+    if twice:
         taken = layer.buffer("workspace", seen.elements, "out")
         grid, program = (seen.elements // n // written, n, 1), "MIOpenUtilKernels3.cl"
         found = (layer.launch("bwd", program, arguments, "SubSample", grid, 4 * WAVE, (x, taken), NOTE),)

@@ -24,8 +24,6 @@ from apuflow.operations.operation import Operation, Pass, Wrong, too_large
 
 @dataclass(frozen=True, kw_only=True)
 class _Images(Operation):
-    """An operation on images."""
-
     n: int = whole("images")
     c: int = whole("input channels")
     h: int = whole("height")
@@ -34,8 +32,6 @@ class _Images(Operation):
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs(_Images):
-    """One with output channels of its own."""
-
     num_output: int = whole("output channels")
 
 

@@ -29,8 +29,6 @@ def _group(columns: int) -> int:
 
 
 class _Own(Operation):
-    """An operation whose kernels are ours."""
-
     def _launch(
         self,
         direction: Pass,

@@ -264,7 +264,6 @@ def _initial(rows: Rows, s: Space) -> list[Launch]:
 
 
 def _weights(s: Space) -> list[Launch]:
-    """Gradients of the weights, from those of the gates."""
     every = Rows(s, "bwd", s.rows)
     gates, diff = s.gates * s.hidden, s.weights("weights_diff")
     found = [fill(s, "bwd", diff.arg("out"))]

@@ -11,26 +11,17 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.operations import own, tensors
 from apuflow.operations.convolution import Convolution
 from apuflow.operations.filter import Col2im, Deconvolution, Im2col
-from apuflow.operations.key import Key, keys_of
+from apuflow.operations.key import keys_of
 from apuflow.operations.operation import Layers, Operation
-from apuflow.operations.own import Embedding, Gelu, LayerNorm, Sgd, Upsample
 from apuflow.operations.recurrent import Recurrent
-from apuflow.operations.tensors import (
-    Bias,
-    Concat,
-    Copy,
-    Elementwise,
-    Exchange,
-    Fill,
-    Product,
-    ScaleShift,
-)
 
-_CLASSES: Final = (
-    *(Product, Convolution, Deconvolution, Im2col, Col2im, Bias, Elementwise, Concat, ScaleShift),
-    *(Copy, Fill, Exchange, Recurrent, LayerNorm, Gelu, Embedding, Upsample, Sgd),
+_CLASSES: Final[tuple[type[Operation], ...]] = (
+    *(tensors.Product, Convolution, Deconvolution, Im2col, Col2im, tensors.Bias, tensors.Elementwise),
+    *(tensors.Concat, tensors.ScaleShift, tensors.Copy, tensors.Fill, tensors.Exchange, Recurrent),
+    *(own.LayerNorm, own.Gelu, own.Embedding, own.Upsample, own.Sgd),
 )
 KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType({kind.kind: kind for kind in _CLASSES})
 """By the name that workload files and suites use."""
@@ -91,17 +82,16 @@ def kinds_text() -> str:
     meanings: dict[str, dict[str, list[str]]] = {}
     for name, kind in KINDS.items():
         keys = list(keys_of(kind))
-        cells = (kind.title, ", ".join(kind.directions), kind.source, " ".join(map(_shown, keys)))
+        defaults = ("" if key.default is None else f"={json.dumps(key.default)}" for key in keys)
+        shown = (f"`{key.name}{default}`" for key, default in zip(keys, defaults, strict=True))
+        cells = (kind.title, ", ".join(kind.directions), kind.source, " ".join(shown))
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
         for key in keys:
-            meanings.setdefault(key.name, {}).setdefault(f"{key.meaning}{_choices(key)}", []).append(name)
+            choices = f": {', '.join(key.choices)}" if key.choices else ""
+            meanings.setdefault(key.name, {}).setdefault(f"{key.meaning}{choices}", []).append(name)
     lines += ["", "| key | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {_meanings(found)} |" for name, found in meanings.items()]
     return "\n".join([*lines, ""])
-
-
-def _shown(key: Key) -> str:
-    return f"`{key.name}`" if key.default is None else f"`{key.name}={json.dumps(key.default)}`"
 
 
 def _meanings(found: dict[str, list[str]]) -> str:
@@ -109,7 +99,3 @@ def _meanings(found: dict[str, list[str]]) -> str:
     (usual, _), *others = sorted(found.items(), key=lambda item: -len(item[1]))
     told = (f"`{'`, `'.join(names)}`: {meaning}" for meaning, names in others)
     return "; ".join([usual, *told])
-
-
-def _choices(key: Key) -> str:
-    return f": {', '.join(key.choices)}" if key.choices else ""

@@ -74,8 +74,6 @@ class Product(Operation):
 
 @dataclass(frozen=True, kw_only=True)
 class _Packed(Operation):
-    """One on a packed buffer."""
-
     directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
     elements: int = whole("32-bit floats")
@@ -83,8 +81,6 @@ class _Packed(Operation):
 
 @dataclass(frozen=True, kw_only=True)
 class _Tensor(Operation):
-    """One on an NCHW shape."""
-
     directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
 
     n: int = whole("images")

@@ -158,7 +158,8 @@ class _Rows:
         if not weights or not cells.get("params"):
             return {}
         owners = [self._used.get(weight, "") for weight in weights]
-        by_chance = not owners[0] or (cells["op"] == "batchnorm" and not self._reads_shared(node))
+        read = self._by_name.get(self._made_by.get(node.inputs[0], ""), {})
+        by_chance = not owners[0] or (cells["op"] == "batchnorm" and SHARES not in read)
         if not any(owners) or (self._graph.merged and by_chance):
             self._used |= dict.fromkeys(weights, name)
             return {}
@@ -169,9 +170,6 @@ class _Rows:
         if any(cells.get(key) != self._by_name[owner].get(key) for key in same):
             raise NoRowError(f"it uses the weights of {owner} in another shape")
         return {SHARES: owner, "params": 0}
-
-    def _reads_shared(self, node: Node) -> bool:
-        return SHARES in self._by_name.get(self._made_by.get(node.inputs[0], ""), {})
 
 
 def _text(rows: Sequence[Cells]) -> str:

@@ -149,7 +149,6 @@ def _fully_connected(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _memory(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """Operations that only move data."""
     op = row.text("op")
     shape, image = _image(row)
     name = f"{op} {image}"

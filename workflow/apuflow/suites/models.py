@@ -145,7 +145,6 @@ def _node(onnx: Any, node: Any, opset: int) -> Node:
 
 
 def _constants(onnx: Any, tensors: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Values of small constants."""
     for name, tensor in tensors.items():
         inside = tensor.data_location != onnx.TensorProto.EXTERNAL
         if tensor.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.INT64) and inside:

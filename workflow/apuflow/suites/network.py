@@ -196,7 +196,6 @@ class Network:
 
     @cached_property
     def _channels(self) -> dict[str, int]:
-        """Output channels of each layer."""
         return {layer.name: layer.out_c for layer in self.layers}
 
     def memory(self, choice: Choice, n: int) -> Memory:

@@ -190,11 +190,7 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
     elif part.op not in PRODUCTS:
         yield _plain(part, part.op, phase)
     else:
-        shapes = {".da": _gradient_a(part), ".db": _gradient_b(part)}
-        if phase == "forward":
-            sizes = (part.m, part.n, part.k)
-            shapes = {"": product(*sizes, part.transpose_a, part.transpose_b, part.batch)}
-        for name, shape in shapes.items():
+        for name, shape in (_forward(part) if phase == "forward" else _gradients(part)).items():
             flop = 2 * part.multiply_adds
             yield Step(part.number, f"{part.name}{name}", "gemm", phase, shape, part.repeats, flop)
 
@@ -221,7 +217,6 @@ def _scores(part: Part, phase: Phase) -> Iterator[Step]:
 
 
 def _added(part: Part, elements: int, phase: Phase) -> Step:
-    """A sum of two tensors."""
     shape: dict[str, Scalar] = {"n": 1, "c": 1, "h": 1, "w": elements, "inputs": 2}
     return Step(part.number, f"{part.name}.add", "add", phase, shape, part.repeats)
 
@@ -240,15 +235,13 @@ def _cell(part: Part, phase: Phase) -> Step:
     return Step(part.number, part.name, "lstm", phase, shape, 1, times * part.multiply_adds)
 
 
-def _gradient_a(part: Part) -> dict[str, Scalar]:
-    """``dC op(B)'``, m x k; transposed if A is stored transposed."""
-    if part.transpose_a:
-        return product(part.k, part.m, part.n, part.transpose_b, True, part.batch)
-    return product(part.m, part.k, part.n, False, not part.transpose_b, part.batch)
+def _forward(part: Part) -> dict[str, dict[str, Scalar]]:
+    return {"": product(part.m, part.n, part.k, part.transpose_a, part.transpose_b, part.batch)}
 
 
-def _gradient_b(part: Part) -> dict[str, Scalar]:
-    """``op(A)' dC``, k x n; transposed if B is stored transposed."""
-    if part.transpose_b:
-        return product(part.n, part.k, part.m, True, part.transpose_a, part.batch)
-    return product(part.k, part.n, part.m, not part.transpose_a, False, part.batch)
+def _gradients(part: Part) -> dict[str, dict[str, Scalar]]:
+    """``dC op(B)'``, m x k, and ``op(A)' dC``, k x n; transposed if A, B is stored transposed."""
+    m, n, k, a, b = part.m, part.n, part.k, part.transpose_a, part.transpose_b
+    of_a = (k, m, n, b, True) if a else (m, k, n, False, not b)
+    of_b = (n, k, m, True, a) if b else (k, n, m, not a, False)
+    return {".da": product(*of_a, part.batch), ".db": product(*of_b, part.batch)}

@@ -94,7 +94,6 @@ class Suite:
         return tuple((step, spec_of(step)) for step in self.steps(choice))
 
     def _sized(self, choice: Choice) -> Network | None:
-        """The network on images of the selected size."""
         network = self.network
         return network if network is None or choice.image is None else on_images(network, choice.image)
 
@@ -147,7 +146,6 @@ class Suite:
             yield from (step for step in read(number, row, choice) if self._is_measured(step))
 
     def _is_measured(self, step: Step) -> bool:
-        """Whether the source measures this phase of an item."""
         if step.phase == "forward" or not self.forward_only:
             return True
         return isinstance(self.forward_only, tuple) and step.group not in self.forward_only
@@ -157,14 +155,11 @@ def _least(steps: Sequence[Step], count: int) -> list[Step]:
     """Steps of the ``count`` items with the least work (without counted work: memory), in order."""
     work: dict[tuple[int, str], float] = {}
     for step in steps:
-        key = step.item, step.name
-        work[key] = work.get(key, 0) + (step.flop or _elements(step))
+        key, sizes = (step.item, step.name), ("n", "c", "h", "w", "elements", "m", "k")
+        elements = math.prod(int(step.shape.get(size, 1)) for size in sizes)
+        work[key] = work.get(key, 0) + (step.flop or elements)
     chosen = set(sorted(work, key=lambda key: (work[key], key))[:count])
     return [step for step in steps if (step.item, step.name) in chosen]
-
-
-def _elements(step: Step) -> int:
-    return math.prod(int(step.shape.get(key, 1)) for key in ("n", "c", "h", "w", "elements", "m", "k"))
 
 
 def overview(suite: Suite) -> tuple[str, str, str, str, str, str]:

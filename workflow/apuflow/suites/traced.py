@@ -193,8 +193,9 @@ class Trace:
             self.weights.add(node.name)
         if node.op not in ("call_module", "call_function", "call_method"):
             return
-        if _is_size(node.meta.get("type")):
-            self._sizes.add(node.name)
+        kind = node.meta.get("type")
+        if isinstance(kind, type) and (issubclass(kind, int) or kind.__name__ == "Size"):
+            self._sizes.add(node.name)  # a whole number, or sizes of a tensor
             return
         self.nodes.append(self._module(node) if node.op == "call_module" else self._function(node))
 
@@ -203,7 +204,6 @@ class Trace:
         return [one.name for one in given if one.name not in self._sizes]
 
     def _function(self, node: Any) -> Node:
-        """A call of a function or of a tensor's method."""
         called = node.target if isinstance(node.target, str) else node.target.__name__
         own = getattr(node.target, "__module__", None) or "torch"
         op = known = FUNCTIONS.get(called, called)
@@ -242,11 +242,6 @@ class Trace:
         op = self._adaptive(op, inputs, node.name)
         attributes = _attributes(op, vars(module), "hardtanh")
         return Node(op, str(node.target), tuple(inputs), (node.name,), attributes)
-
-
-def _is_size(kind: Any) -> bool:
-    """Whether a node is a whole number or sizes of a tensor."""
-    return isinstance(kind, type) and (issubclass(kind, int) or kind.__name__ == "Size")
 
 
 def _given(args: Any) -> Iterator[Any]:
