@@ -289,9 +289,7 @@ DATA_KEYS: Final = (
 )
 """Keys of every section: the layer's name, its input dimensions and the layer before it."""
 
-_CLASSES: Final[tuple[type[Kind], ...]] = (
-    *(Convolution, Pooling, LRN, Activation, FullyConnected, Softmax, BatchNorm, Dropout, Bypass),
-)
+_CLASSES: Final = (Convolution, Pooling, LRN, Activation, FullyConnected, Softmax, BatchNorm, Dropout, Bypass)
 KINDS: Final[Mapping[str, type[Kind]]] = MappingProxyType({kind.__name__: kind for kind in _CLASSES})
 """By the section's name."""
 LAYER_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(

@@ -9,22 +9,57 @@ Source: MIOpen rocm-4.0.1 ``src/solver/conv_ocl_dir2Dfwd.cpp``, ``conv_ocl_dir2D
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from apuflow.miopen.launch import Launch, defines
-from apuflow.miopen.rocm_4_0_1.common import FP32_ALL
+from apuflow.dnnmark import Shape
+from apuflow.miopen.launch import Extent, Launch, defines
+from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import mlo
-from apuflow.operations.direct_pass import DILATED, GEMM, DataPass, pointwise
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
-from apuflow.operations.operation import Wrong
+from apuflow.operations.operation import Pass, Wrong
 
 SQUARE = (3, 5, 7, 9, 11)
 MOST_CHANNELS = 128
 """Of MIOpenConv1x1J1 in one pass; beyond them it adds up passes with atomic operations."""
 OUTPUTS = 32
 """Output channels of a work-item of MIOpenConv1x1J1."""
+
+
+@dataclass(frozen=True)
+class DataPass:
+    """A pass that makes an image of an image (``ConvolutionContext``): forward, or the input's gradient.
+
+    Backward it reads the gradient of the output.
+    """
+
+    layer: Filter
+    forward: bool
+
+    @property
+    def image(self) -> Shape:
+        """What is read."""
+        return self.layer.bottom if self.forward else self.layer.top
+
+    @property
+    def out(self) -> Shape:
+        """What is written."""
+        return self.layer.top if self.forward else self.layer.bottom
+
+    def launch(self, program: str, arguments: str, kernel: str, grid: Extent, group: int) -> Launch:
+        """A launch of image, weights, result and the value of padding."""
+        layer = self.layer
+        weights = layer.buffer("weights", layer.weights, "in")
+        if self.forward:
+            top = layer.buffer("top", layer.top.elements, "out", "y")
+            args = mlo.bottom(layer, "in", "x"), weights, top
+        else:
+            args = mlo.top_gradient(layer), weights, mlo.bottom(layer, "out", "dx")
+        direction: Pass = "fwd" if self.forward else "bwd"
+        every = (*args, *floats(padding=0.0))
+        return layer.launch(direction, program, arguments, kernel, grid, group, every, mlo.NOTE)
 
 
 class _Tiles(NamedTuple):
@@ -65,17 +100,17 @@ def _tile(size: int, stride: int) -> tuple[int, int, int]:
 def objection(layer: Filter, forward: bool) -> Wrong | None:
     """Why MIOpen has no direct kernel here; None: it has one."""
     if (layer.dilation_h, layer.dilation_w) != (1, 1):
-        return DILATED
+        return mlo.DILATED
     work = DataPass(layer, forward)
-    if pointwise(layer):
+    if mlo.pointwise(layer):
         return _pointwise_objection(work)
     if layer.pad_h != layer.pad_w or layer.stride_h != layer.stride_w or layer.stride_h > 2:
-        return "stride_h", "MIOpen's direct kernels take equal paddings, and equal strides up to 2", GEMM
+        return "stride_h", "MIOpen's direct kernels take equal paddings, and equal strides up to 2", mlo.GEMM
     size = layer.kernel_h, layer.kernel_w
     if layer.groups == 1 and (size[0] != size[1] or size[0] not in SQUARE):
-        return "kernel_h", "MIOpenConvUni takes square filters of 3, 5, 7, 9 or 11", GEMM
+        return "kernel_h", "MIOpenConvUni takes square filters of 3, 5, 7, 9 or 11", mlo.GEMM
     if not forward and max(layer.pad_h - size[0], layer.pad_w - size[1]) >= 0:
-        return "pad_h", "MIOpenConvUni takes paddings smaller than the filter backward", GEMM
+        return "pad_h", "MIOpenConvUni takes paddings smaller than the filter backward", mlo.GEMM
     plan = _tiles(work)
     sides = zip(plan.tile, (layer.stride_w, layer.stride_h), (size[1], size[0]), strict=True)
     if forward:
@@ -84,14 +119,14 @@ def objection(layer: Filter, forward: bool) -> Wrong | None:
         wide, high = (-(-(tile + kernel - 1) // stride) for tile, stride, kernel in sides)
     floats_needed = plan.inputs * (wide * high + plan.outputs * size[0] * size[1])
     if 4 * floats_needed > LDS_BYTES:
-        return "kernel_h", f"MIOpenConvUni would need {4 * floats_needed} bytes of LDS", GEMM
+        return "kernel_h", f"MIOpenConvUni would need {4 * floats_needed} bytes of LDS", mlo.GEMM
     return None
 
 
 def launches(layer: Filter, forward: bool) -> tuple[Launch, ...]:
     """The one launch of a direct convolution (``objection`` is None)."""
     work = DataPass(layer, forward)
-    if pointwise(layer):
+    if mlo.pointwise(layer):
         return (_pointwise_forward(work) if forward else _pointwise_gradient(work),)
     plan, image, out = _tiles(work), work.image, work.out
     per_group = out.c // layer.groups
@@ -174,7 +209,7 @@ def _pointwise_objection(work: DataPass) -> Wrong | None:
         key = "num_output"
         what = "MIOpenConv1x1J1 for 16 output channels has instructions (v_movrels_b32) that gem5 does not"
         what += f" decode: only multiples of {OUTPUTS} run"
-    return (key, what, GEMM) if key else None
+    return (key, what, mlo.GEMM) if key else None
 
 
 def _pointwise_forward(work: DataPass) -> Launch:

@@ -17,16 +17,6 @@ from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
 from apuflow.operations import direct_weights_rows, mlo
-from apuflow.operations.direct_pass import (
-    DILATED,
-    GEMM,
-    NOTE,
-    bottom,
-    gradient,
-    per_image,
-    pointwise,
-    top_gradient,
-)
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 from apuflow.operations.operation import Wrong
@@ -52,10 +42,10 @@ FEW_WAVES = 512
 def objection(layer: Filter) -> Wrong | None:
     """Why MIOpen has no direct kernel here; None: it has one."""
     if (layer.dilation_h, layer.dilation_w) != (1, 1):
-        return DILATED
+        return mlo.DILATED
     if _pointwise(layer) or _scanned(layer) or direct_weights_rows.takes(layer):
         return None
-    return "kernel_h", "MIOpen has no direct kernel in OpenCL for this gradient of weights", GEMM
+    return "kernel_h", "MIOpen has no direct kernel in OpenCL for this gradient of weights", mlo.GEMM
 
 
 def launches(layer: Filter) -> tuple[Launch, ...]:
@@ -88,7 +78,7 @@ def sums_in_memory(kernel_h: int, taps: int, outputs: int, steps: int) -> bool:
 
 
 def _pointwise(layer: Filter) -> bool:
-    return pointwise(layer) and layer.c % 16 == 0 and layer.num_output % 16 == 0
+    return mlo.pointwise(layer) and layer.c % 16 == 0 and layer.num_output % 16 == 0
 
 
 class _Side(NamedTuple):
@@ -159,20 +149,20 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
         "TWO_PASSES": int(twice),
     }
     arguments = defines(values) + FP32_ALL
-    x = bottom(layer, "in", "x")
+    x = mlo.bottom(layer, "in", "x")
     found: tuple[Launch, ...] = ()
     if twice:
         taken = layer.buffer("workspace", seen.elements, "out")
         grid, program = (seen.elements // n // written, n, 1), "MIOpenUtilKernels3.cl"
-        found = (layer.launch("bwd", program, arguments, "SubSample", grid, 4 * WAVE, (x, taken), NOTE),)
+        found = (layer.launch("bwd", program, arguments, "SubSample", grid, 4 * WAVE, (x, taken), mlo.NOTE),)
         x = taken._replace(role="in", name="x")
     blocks = (blocks_of_k, blocks_of_c)
     if seen.elements < out.elements:
         blocks = blocks[::-1]
-    args = (top_gradient(layer), x, gradient(layer), *floats(padding=0.0))
+    args = (mlo.top_gradient(layer), x, mlo.gradient(layer), *floats(padding=0.0))
     program, kernel = "MIOpenConvBwdWrW1x1_PAD_read4.cl", f"MIOpenCvBwdWrW_{maps}x{maps}map"
     grid = (items * blocks[0], blocks[1], 1)
-    return (*found, layer.launch("bwd", program, arguments, kernel, grid, items, args, NOTE))
+    return (*found, layer.launch("bwd", program, arguments, kernel, grid, items, args, mlo.NOTE))
 
 
 class _Scan(NamedTuple):
@@ -263,4 +253,4 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
     arguments = defines(values) + FP32_ALL
     if plan.outputs > 1 and plan.outputs * plan.taps <= INDEXED:
         arguments += UNROLLED
-    return per_image(layer, arguments, "ConvBwdWrWS2.cl", grid, WAVE, layer.n)
+    return mlo.per_image(layer, arguments, "ConvBwdWrWS2.cl", grid, WAVE, layer.n)

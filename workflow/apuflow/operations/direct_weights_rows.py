@@ -11,7 +11,6 @@ from typing import NamedTuple
 from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_type
 from apuflow.operations import mlo
-from apuflow.operations.direct_pass import per_image
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 
@@ -129,4 +128,4 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         -(-layer.num_output // plan.outputs),
         plan.parts,
     )
-    return per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)
+    return mlo.per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)

@@ -1,13 +1,18 @@
-"""Compile arguments ``MLO_...`` that MIOpen's direct convolutions share, by name without the prefix."""
+"""What MIOpen's direct convolutions share: compile arguments ``MLO_...`` by name, buffers, launches."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from apuflow.dnnmark import Shape
-from apuflow.miopen.rocm_4_0_1.common import read_type, read_unit
+from apuflow.miopen.launch import Arg, Extent, Launch, Role
+from apuflow.miopen.rocm_4_0_1.common import floats, read_type, read_unit
 from apuflow.operations.filter import Filter
+from apuflow.operations.operation import Wrong
 
+NOTE: Final = "MIOpen's direct algorithm instead of DNNMark's GEMM"
+GEMM: Final = "set algorithm to gemm"
+DILATED: Final[Wrong] = "dilation_h", "MIOpen's direct kernels take no dilation", GEMM
 ADDING: Final = 256
 """Work-items of a workgroup that adds up gradients of weights."""
 
@@ -77,3 +82,49 @@ def adding_unit(layer: Filter) -> int:
 def largest_unit(size: int) -> int:
     """The largest of 4, 3, 2 and 1 that divides ``size``."""
     return next(unit for unit in (4, 3, 2, 1) if size % unit == 0)
+
+
+def pointwise(layer: Filter) -> bool:
+    """Whether the filter is 1x1, in one group."""
+    return (layer.kernel_h, layer.kernel_w, layer.groups) == (1, 1, 1)
+
+
+def bottom(layer: Filter, role: Role, meaning: str) -> Arg:
+    """The input. Backward its gradient takes its place, as DNNMark has it."""
+    return layer.buffer("bottom", layer.bottom.elements, role, meaning)
+
+
+def top_gradient(layer: Filter) -> Arg:
+    """The gradient of the output."""
+    return layer.buffer("top_diff", layer.top.elements, "in", "dy")
+
+
+def gradient(layer: Filter) -> Arg:
+    """The gradient of the weights."""
+    return layer.buffer("weights_diff", layer.weights, "out", "dw")
+
+
+def per_image(
+    layer: Filter, arguments: str, source: str, grid: Extent, group: int, parts: int
+) -> tuple[Launch, ...]:
+    """``MIOpenCvBwdWrW``, and ``MIOpenCvBwdWrW_rdc`` where there are several parts.
+
+    Source: MIOpen's ``MakeOclWrWRdcInvokerFactory``.
+
+    Args:
+        source: of the program, without ``MIOpen`` (``MIOpenGroup`` for the first kernel of groups).
+        grid, group: work-items of the first kernel.
+        parts: gradients that are made, one behind the other.
+    """
+    program = f"MIOpen{'Group' if layer.groups > 1 else ''}{source}"
+    images = top_gradient(layer), bottom(layer, "in", "x")
+    target = gradient(layer)
+    if parts > 1:
+        target = layer.buffer("workspace", parts * layer.weights, "out")
+    args = (*images, target, *floats(padding=0.0))
+    first = layer.launch("bwd", program, arguments, "MIOpenCvBwdWrW", grid, group, args, NOTE)
+    if parts == 1:
+        return (first,)
+    items = (layer.weights // adding_unit(layer), 1, 1)
+    sums, kernel = (target._replace(role="in"), gradient(layer)), "MIOpenCvBwdWrW_rdc"
+    return first, layer.launch("bwd", f"MIOpen{source}", arguments, kernel, items, ADDING, sums, NOTE)
