@@ -147,7 +147,6 @@ def _of_network(network: Network, direction: Direction, handles: int | None) -> 
         )
     for layer, what, elements in _filled_chunks(network, direction):
         if elements > INT_MAX:
-            message = (
-                f"{what} of {elements} elements: DNNMark counts in a C int and overflows at {INT_MAX + 1}"
-            )
-            yield Problem("error", layer.label, message, "make the batch or the layer smaller")
+            why = f"{elements} elements: DNNMark counts in a C int and overflows at {INT_MAX + 1}"
+            fix = "make the batch or the layer smaller"
+            yield Problem("error", layer.label, f"{what} of {why}", fix)

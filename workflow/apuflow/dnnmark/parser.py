@@ -174,24 +174,18 @@ class _Builder:
         if not missing and (previous == FIRST or not composed):
             return Shape(**given)
         if not missing:
-            message = (
-                f"layer {label} of a composed network has dimensions and a previous layer: DNNMark aborts"
-            )
+            what = "of a composed network has dimensions and a previous layer: DNNMark aborts"
             remedy = "previous_layer=null for the first layer; no n, c, h, w in later ones"
         elif not composed:
-            message = (
-                f"layer {label} lacks {', '.join(missing)}: every layer of a {self.run_mode} network has"
-            )
-            message += " dimensions"
+            what = f"lacks {', '.join(missing)}: every layer of a {self.run_mode} network has dimensions"
             remedy = "give n, c, h and w, or set run_mode=composed in [DNNMark] and name the previous layer"
         elif previous in self.known:
             return self.known[previous].output
         else:
-            message = f"layer {label} has no dimensions and its previous layer is not an earlier one:"
-            message += " DNNMark aborts"
-            remedy = f"earlier layers: {', '.join(self.known) or 'none'}; a first layer needs n, c, h, w and"
-            remedy += " previous_layer=null"
-        raise self._error(message, where, previous, remedy)
+            what = "has no dimensions and its previous layer is not an earlier one: DNNMark aborts"
+            known = ", ".join(self.known) or "none"
+            remedy = f"earlier layers: {known}; a first layer needs n, c, h, w and previous_layer=null"
+        raise self._error(f"layer {label} {what}", where, previous, remedy)
 
     def _remarks(
         self, part: Section, name: str, previous: str, given: Mapping[str, int]

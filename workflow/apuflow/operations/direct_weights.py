@@ -102,9 +102,7 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     blocks_of_k, blocks_of_c = -(-k // maps), -(-c // maps)
     items = 4 * WAVE if blocks_of_k * blocks_of_c < FEW_WAVES else WAVE
     strided, padded = max(layer.stride_h, layer.stride_w) > 1, bool(layer.pad_h or layer.pad_w)
-    twice = (
-        strided and not padded and (n >= 16 or 2 * c > k)
-    )  # the pixels that it sees are put together first
+    twice = strided and not padded and (n >= 16 or 2 * c > k)  # first the pixels that it sees are copied
     seen = image._replace(h=out.h, w=out.w) if twice else image
     across = _side(layer.w, out.w, layer.pad_w, layer.stride_w)
     down = _side(layer.h, out.h, layer.pad_h, layer.stride_h)

@@ -123,9 +123,6 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         **mlo.adding(layer),
     }
     arguments = defines(before) + defines(steps, prefix="") + defines(rest) + FP32_ALL
-    grid = (
-        items * -(-layer.c // layer.groups // plan.inputs),
-        -(-layer.num_output // plan.outputs),
-        plan.parts,
-    )
+    inputs, outputs = layer.c // layer.groups, layer.num_output
+    grid = (items * -(-inputs // plan.inputs), -(-outputs // plan.outputs), plan.parts)
     return mlo.per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)

@@ -304,9 +304,7 @@ class Exchange(_Tensor):
     def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
         plane = Plane(self.h, self.w)
         plan = Transpose(True, self.n, self.c, plane, plane, 0, 0, Plane(1, 1))
-        ends = (
-            self.buffer("source", self.elements, "in"),
-            self.buffer("target", self.elements, "out"),
-        )
+        size = self.elements
+        ends = self.buffer("source", size, "in"), self.buffer("target", size, "out")
         program = "MIOpenUtilKernels4.cl"
         return (self.launch(direction, program, plan.arguments, plan.kernel, plan.grid, GROUP, ends),)
