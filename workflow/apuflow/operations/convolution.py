@@ -47,9 +47,8 @@ class Convolution(Filter):
         for one in wanted if self.algorithm == "direct" else ():
             if (problem := self._objection(one)) is not None:
                 key, what, remedy = problem
-                raise ConfigError(
-                    f"operation convolution {one}: {what}", key=key, value=getattr(self, key), remedy=remedy
-                )
+                what = f"operation convolution {one}: {what}"
+                raise ConfigError(what, key=key, value=getattr(self, key), remedy=remedy)
         return wanted
 
     def _objection(self, direction: Pass) -> Wrong | None:

@@ -36,12 +36,9 @@ def imported(graph: Graph) -> Imported:
         made.add(node)
     problems = [*graph.problems, *made.problems]
     if problems:
-        raise ConfigError(
-            _counted(problems),
-            file=graph.source,
-            value=_named(problems),
-            remedy="export the model without them, or write the table by hand (configs/networks/README.md)",
-        )
+        what, names = _counted(problems), _named(problems)
+        remedy = "export the model without them, or write the table by hand (configs/networks/README.md)"
+        raise ConfigError(what, file=graph.source, value=names, remedy=remedy)
     if not made.rows:
         raise ConfigError("the model has no layer", file=graph.source, remedy="give a model with layers")
     return Imported(_text(made.rows), tuple(dict.fromkeys((*graph.left_out, *made.left_out))))

@@ -165,16 +165,14 @@ def _memory(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 def _operation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
     """Any operation with the row's repeats; ``flop`` is that of all repeats."""
     text = row.text("operation")
-    where = f"{row.file}:{row.line}"
     try:
         parse(text)
     except ConfigError as error:
-        error.file, error.key = where, "operation"
+        error.file, error.key = f"{row.file}:{row.line}", "operation"
         raise
     phase = next((phase for phase in PHASES if phase == row.text("phase")), None)
     if phase is None:
-        remedy = f"one of {', '.join(PHASES)}"
-        raise ConfigError("no such phase", file=where, key="phase", value=row.text("phase"), remedy=remedy)
+        raise row.wrong("phase", "no such phase", f"one of {', '.join(PHASES)}")
     if phase in PHASES_OF[choice.direction]:
         repeats, flop = row.whole("repeats", 1, 1), row.whole("flop", 0)
         yield Step(item, row.text("name"), row.text("op"), phase, {OPERATION: text}, repeats, flop)

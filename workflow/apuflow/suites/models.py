@@ -74,9 +74,8 @@ def library(name: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise ConfigError(
-            f"the Python library {name} is not installed", remedy=f"pip install 'apuflow[{extra}]'"
-        ) from None
+        what, remedy = f"the Python library {name} is not installed", f"pip install 'apuflow[{extra}]'"
+        raise ConfigError(what, remedy=remedy) from None
 
 
 def read_onnx(file: Path) -> Graph:

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
-from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.suites.spec import workspace_bytes
@@ -221,19 +220,12 @@ def _check(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
     before: dict[str, Layer] = {}
     for layer, row in zip(layers, rows, strict=True):
         if layer.name in before:
-            remedy = "rename one"
-            raise ConfigError(
-                "two layers have this name", file=row.file, key="name", value=layer.name, remedy=remedy
-            )
+            raise row.wrong("name", "two layers have this name", "rename one")
         owner = before.get(layer.shares)
         if layer.shares and (owner is None or owner.shares or _of_weights(owner) != _of_weights(layer)):
-            raise ConfigError(
-                "no layer before this one has weights of this shape under this name",
-                file=f"{row.file}:{row.line}",
-                key=SHARES,
-                value=layer.shares,
-                remedy="name the first layer that uses these weights, or leave the cell empty",
-            )
+            remedy = "name the first layer that uses these weights, or leave the cell empty"
+            what = "no layer before this one has weights of this shape under this name"
+            raise row.wrong(SHARES, what, remedy)
         before[layer.name] = layer
 
 
@@ -265,11 +257,6 @@ def _layer(number: int, row: Row) -> Layer:
         shares=row.cells.get(SHARES, "").strip(),
     )
     if layer.c % groups or layer.out_c % groups:
-        raise ConfigError(
-            "channels are no multiple of the groups",
-            file=f"{row.file}:{row.line}",
-            key="groups",
-            value=groups,
-            remedy=f"a divisor of {layer.c} and {layer.out_c}",
-        )
+        remedy = f"a divisor of {layer.c} and {layer.out_c}"
+        raise row.wrong("groups", "channels are no multiple of the groups", remedy)
     return layer

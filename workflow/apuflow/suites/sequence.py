@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites.network import Memory
 from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, product
@@ -123,20 +122,16 @@ class Sequence:
 
 def read_sequence(file: Path) -> Sequence:
     """The network of a table. Raises ConfigError: not such a table."""
-    parts = [_part(number, row) for number, row in enumerate(read_rows(file, COLUMNS), 1)]
+    rows = read_rows(file, COLUMNS)
+    parts = [_part(number, row) for number, row in enumerate(rows, 1)]
     for place, part in enumerate(parts):
         if part.op == "softmax":
             parts[place] = replace(part, width=_width(parts, place))
         elif part.op == SCORES:
             before = next((each.m for each in reversed(parts[:place]) if each.op == "gemm"), 0)
             if not before:
-                raise ConfigError(
-                    "no product before it says how many units a key has",
-                    file=file,
-                    key="op",
-                    value=SCORES,
-                    remedy="put the row of the query's product before it",
-                )
+                remedy = "put the row of the query's product before it"
+                raise rows[place].wrong("op", "no product before it says how many units a key has", remedy)
             parts[place] = replace(part, width=_width(parts, place), units=before)
         elif part.op in (GATHER_ADD, GATHER_ADD_LAYERNORM):
             parts[place] = replace(part, width=next((p.k for p in parts[place:] if p.op == "gemm"), 0))

@@ -65,12 +65,8 @@ def parse(text: str) -> Spec:
     direction, _, keys = rest.partition(" ")
     pairs = [pair.partition("=") for pair in keys.split()]
     if direction not in ("fwd", "bwd") or not all(equals for _, equals, _ in pairs):
-        raise ConfigError(
-            "not an operation",
-            key="layer.operation",
-            value=text,
-            remedy="kind, fwd or bwd, then key=value: Softmax fwd n=100 c=1000",
-        )
+        remedy = "kind, fwd or bwd, then key=value: Softmax fwd n=100 c=1000"
+        raise ConfigError("not an operation", key="layer.operation", value=text, remedy=remedy)
     named = tuple((name, value) for name, _, value in pairs)
     return Spec(kind, "fwd" if direction == "fwd" else "bwd", named)
 

@@ -35,14 +35,13 @@ class Row:
         except ValueError:
             value = minimum - 1
         if value < minimum:
-            raise ConfigError(
-                f"a whole number from {minimum} on is expected",
-                file=f"{self.file}:{self.line}",
-                key=column,
-                value=text,
-                remedy="correct the cell",
-            )
+            raise self.wrong(column, f"a whole number from {minimum} on is expected", "correct the cell")
         return value
+
+    def wrong(self, column: str, what: str, remedy: str) -> ConfigError:
+        """What is wrong with a cell."""
+        where, value = f"{self.file}:{self.line}", self.cells.get(column, "").strip()
+        return ConfigError(what, file=where, key=column, value=value, remedy=remedy)
 
     def size(self, column: str) -> int:
         """A cell as a whole number of at least 1."""
@@ -67,22 +66,14 @@ def read_rows(file: Path, needed: Iterable[str]) -> tuple[Row, ...]:
     columns = reader.fieldnames or ()
     for column in needed:
         if column not in columns:
-            raise ConfigError(
-                "the table lacks a column",
-                file=file,
-                key=column,
-                remedy=f"its first line names {', '.join(columns) or 'nothing'}",
-            )
+            remedy = f"its first line names {', '.join(columns) or 'nothing'}"
+            raise ConfigError("the table lacks a column", file=file, key=column, remedy=remedy)
     rows = []
     for cells in reader:
         line = reader.line_num
         if None in cells or any(cell is None for cell in cells.values()):
-            raise ConfigError(
-                "a row has more or fewer cells than the table has columns",
-                file=f"{file}:{line}",
-                value=len(cells),
-                remedy=f"{len(columns)} cells",
-            )
+            what, remedy = "a row has more or fewer cells than the table has columns", f"{len(columns)} cells"
+            raise ConfigError(what, file=f"{file}:{line}", value=len(cells), remedy=remedy)
         rows.append(Row(file, line, cells))
     if not rows:
         raise ConfigError("the table has no row", file=file, remedy="add at least one")

@@ -45,13 +45,8 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
         files = _files(given, path, target)
         _check(given, files, name)
     except ApuflowError as error:
-        raise ConfigError(
-            f"this list cannot be imported: {error.message}",
-            file=path,
-            key=error.key,
-            value=error.value,
-            remedy=error.remedy,
-        ) from error
+        what, key = f"this list cannot be imported: {error.message}", error.key
+        raise ConfigError(what, file=path, key=key, value=error.value, remedy=error.remedy) from error
     write_files({root / file: data for file, data in files.items()})
     return tuple(root / file for file in files), given.device
 

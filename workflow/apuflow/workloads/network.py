@@ -27,9 +27,8 @@ def add_network(model: str, name: str, shape: str, n: int, root: Path) -> tuple[
     Raises ConfigError: the name is taken or no name, the model cannot be read or holds what a table cannot.
     """
     if not NAME.match(name) or ".." in name:
-        raise ConfigError(
-            "not the name of a network", value=name, remedy="letters, digits, dot, dash and underscore"
-        )
+        remedy = "letters, digits, dot, dash and underscore"
+        raise ConfigError("not the name of a network", value=name, remedy=remedy)
     files = [root / paths.network_table(name), root / paths.suite_file(name)]
     if name in suite_names(root) or any(file.exists() for file in files):
         raise ConfigError("there is such a network already", file=files[0], remedy="take another name")
