@@ -89,14 +89,10 @@ class Window(_Images):
         self, image: Shape, filtered: Shape, buffers: Buffers, direction: Pass, groups: int = 1
     ) -> Products:
         """The plain convolution that MIOpen computes with, from ``image`` to ``filtered``."""
-        params = dnnmark.Convolution(
-            num_output=filtered.c,
-            kernel=Plane(self.kernel_h, self.kernel_w),
-            pad=Plane(self.pad_h, self.pad_w),
-            stride=Plane(self.stride_h, self.stride_w),
-        )
+        kernel, pad = Plane(self.kernel_h, self.kernel_w), Plane(self.pad_h, self.pad_w)
+        stride, dilation = Plane(self.stride_h, self.stride_w), Plane(self.dilation_h, self.dilation_w)
+        params = dnnmark.Convolution(num_output=filtered.c, kernel=kernel, pad=pad, stride=stride)
         layer = dnnmark.Layer(self.kind, "null", image, filtered, params)
-        dilation = Plane(self.dilation_h, self.dilation_w)
         return Products(layer, params, buffers, direction, groups, dilation)
 
 
