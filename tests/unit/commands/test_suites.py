@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.suites.graph import Graph, Node
+from apuflow.suites.models import Graph, Node
 from apuflow.workloads import network as own_network
 
 

@@ -12,7 +12,7 @@ from operation_plays import Array, play
 
 from apuflow import operations
 from apuflow.core.errors import ConfigError
-from apuflow.operations.deconvolution import Deconvolution
+from apuflow.operations.filter import Deconvolution
 
 N, H, W = 2, 4, 3
 Place = tuple[int, int, int, int]

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.results.epochs import epoch_numbers, epoch_text
-from apuflow.suites.ring import Ring
+from apuflow.suites.epoch import Ring
 
 SUMMARY = """\
 suite,engine,num_compute_units,direction,status,images,forward_ms,backward_ms,update_ms,params

@@ -15,7 +15,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.points import points
 from apuflow.results.suites import iterations, points_of_suite
-from apuflow.suites.text import details, overview
+from apuflow.suites.suite import details, overview
 
 SWEEP = "description: a test\nengines: [gem5-kernels]\nsuites: [{}]\nlayer: {{direction: fwd}}\n"
 

@@ -11,8 +11,8 @@ from places import ROOT
 
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
-from apuflow.suites.graph import Dims, Graph, Node, table
-from apuflow.suites.models import read_onnx
+from apuflow.suites.graph import imported
+from apuflow.suites.models import Dims, Graph, Node, read_onnx
 from apuflow.suites.network import read_network
 from apuflow.suites.traced import Trace, read_torch
 from apuflow.workloads.network import add_network
@@ -61,7 +61,7 @@ def alexnet() -> Graph:
 
 def test_alexnet_has_torchvisions_totals_and_layers(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
-    file.write_text(table(alexnet()))
+    file.write_text(imported(alexnet()).text)
     found, known = read_network(file), read_network(ROOT / "configs/networks/alexnet_owt.csv")
     assert (found.params, found.macs) == (61_100_840, 714_188_480)
     known_layers = [layer for layer in known.layers if layer.op != "dropout"]
@@ -78,7 +78,7 @@ def test_what_a_table_cannot_hold_is_named_at_once() -> None:
     odd = [Node("NonZero", "n1", ("Conv0",), ("x",)), Node("Loop", "n2", ("Conv0",), ("y",))]
     uneven = Node("Conv", "n3", ("image", "Conv0.w0"), ("Conv0",), {"pads": (0, 0, 1, 1)})
     with pytest.raises(ConfigError) as refused:
-        table(Graph("a.onnx", [*odd, uneven], graph.shapes, graph.weights, graph.images))
+        imported(Graph("a.onnx", [*odd, uneven], graph.shapes, graph.weights, graph.images))
     assert "3 operators" in str(refused.value)
     for words in ("NonZero (n1)", "Loop (n2)", "padding differs"):
         assert words in str(refused.value)
@@ -92,7 +92,7 @@ def test_residual_sums_and_joined_channels_name_what_they_read(tmp_path: Path) -
         Node("Concat", "j", ("a", "b"), ("c",), {"axis": 1}),
     ]
     file = tmp_path / "t.csv"
-    file.write_text(table(Graph("t", nodes, shapes, frozenset(), frozenset({"x"}))))
+    file.write_text(imported(Graph("t", nodes, shapes, frozenset(), frozenset({"x"}))).text)
     layers = read_network(file).layers
     assert [layer.inputs for layer in layers] == [("input",), ("r", "input"), ("r", "s")]
     assert layers[2].out_c == 16

@@ -10,8 +10,8 @@ import needs
 import pytest
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.graph import Graph, Node, imported, table
-from apuflow.suites.models import read_onnx
+from apuflow.suites.graph import imported
+from apuflow.suites.models import Graph, Node, read_onnx
 from apuflow.suites.network import Network, read_network
 from apuflow.suites.traced import read_torch
 
@@ -26,7 +26,7 @@ def graph(*nodes: Node, **shapes: tuple[int, ...]) -> Graph:
 
 def layers(tmp_path: Path, found: Graph) -> Network:
     file = tmp_path / "mine.csv"
-    file.write_text(table(found))
+    file.write_text(imported(found).text)
     return read_network(file)
 
 
@@ -67,7 +67,7 @@ def test_what_a_row_would_lose_is_refused_by_name(
 ) -> None:
     node = Node(op, "n", tuple(inputs), ("o",), attributes)
     with pytest.raises(ConfigError, match=words):
-        table(graph(node, o=out, b=(8,)))
+        imported(graph(node, o=out, b=(8,)))
 
 
 def test_padding_same_is_that_of_its_window(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_weights_of_a_layer_that_runs_twice_count_once_and_its_work_twice(tmp_pa
 
 def test_a_table_that_shares_weights_which_no_layer_has_is_refused(tmp_path: Path) -> None:
     again = Node("Conv", "b", ("y", "w"), ("z",), PADDED)
-    text = table(graph(Node("Conv", "a", ("x", "w"), ("y",), PADDED), again))
+    text = imported(graph(Node("Conv", "a", ("x", "w"), ("y",), PADDED), again)).text
     file = tmp_path / "t.csv"
     file.write_text(text.replace(",a\n", ",c\n"))
     with pytest.raises(ConfigError, match="no layer before this one has weights of this shape"):
@@ -100,7 +100,7 @@ def test_all_operators_without_a_row_are_named_and_counted() -> None:
     """166 of them, as a transformer has."""
     nodes = [Node("Erf", f"erf{number}", ("x",), ("y",)) for number in range(165)]
     with pytest.raises(ConfigError) as refused:
-        table(graph(*nodes, Node("Loop", "l", ("x",), ("y",))))
+        imported(graph(*nodes, Node("Loop", "l", ("x",), ("y",))))
     said = str(refused.value)
     assert "166 operators" in said
     assert "165 x Erf (erf0, " in said
@@ -190,7 +190,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 )
 def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        table(read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+        imported(read_torch(f"{models}:{name}", (1, 3, 16, 16)))
 
 
 @pytest.mark.parametrize(
@@ -219,4 +219,4 @@ def test_an_onnx_file_of_another_type_than_fp32_is_refused_by_name(tmp_path: Pat
     file = tmp_path / "m.onnx"
     onnx.save(model, str(file))
     with pytest.raises(ConfigError, match=f"tensor of {kind}"):
-        table(read_onnx(file))
+        imported(read_onnx(file))

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.epoch import DATASETS, epoch
-from apuflow.suites.ring import ParallelIteration, Ring
+from apuflow.suites.epoch import DATASETS, ParallelIteration, Ring, epoch
 
 
 def test_a_ring_moves_each_part_twice_around() -> None:

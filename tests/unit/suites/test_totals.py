@@ -14,7 +14,7 @@ from apuflow.suites.network import Network, read_network
 from apuflow.suites.sequence import read_sequence
 from apuflow.suites.spec import Spec, spec_of
 from apuflow.suites.step import Choice
-from apuflow.suites.text import details
+from apuflow.suites.suite import details
 
 ROOT = Path(__file__).parents[3]
 NETWORKS = ROOT / "configs/networks"
@@ -205,7 +205,7 @@ def test_operations_of_ai_matrix_are_those_of_its_programs() -> None:
     }
     lstm = load_suite("ai_matrix_recurrent", ROOT).steps(Choice())[0]
     assert lstm.flop == 2 * 16 * 32 * 4 * 256 * (256 + 64)
-    cells = {step.shape["cell"] for step in load_suite("ai_matrix_recurrent", ROOT).steps(Choice())}
+    cells = {step.op for step in load_suite("ai_matrix_recurrent", ROOT).steps(Choice())}
     assert cells == {"lstm", "gru", "vanilla_tanh"}  # BasicRNNCell: tanh
 
 

@@ -40,8 +40,7 @@ def epoch(
     """
     from apuflow.core.terminal import table_of, terminal_console
     from apuflow.results.epochs import epoch_numbers, epoch_text, write_numbers
-    from apuflow.suites.epoch import EXTRAPOLATED
-    from apuflow.suites.ring import Ring
+    from apuflow.suites.epoch import EXTRAPOLATED, Ring
 
     cost = None if math.isnan(price) else price
     rings = [Ring(count, bandwidth * 1e9, latency * 1e-6) for count in devices or [1]]
@@ -69,7 +68,8 @@ def allreduce(
 ) -> None:
     """Time of a ring all-reduce, and the bandwidth that its links see. By formula, not simulated."""
     from apuflow.core.terminal import table_of, terminal_console
-    from apuflow.suites.ring import FLOAT_BYTES, Ring
+    from apuflow.dnnmark.shape import FLOAT_BYTES
+    from apuflow.suites.epoch import Ring
 
     table = table_of((), ("floats", "devices", "ms", "GB/s per link"), no_wrap=False)
     for floats in size:

@@ -19,7 +19,7 @@ def suites(name: Annotated[str, typer.Argument(help="show everything about this 
     from apuflow.configure.loading import suite_names
     from apuflow.configure.suite import load_suite
     from apuflow.core.terminal import table_of, terminal_console
-    from apuflow.suites.text import details, overview
+    from apuflow.suites.suite import details, overview
 
     console = terminal_console()
     root = Path()

@@ -31,7 +31,7 @@ from apuflow.configure.sweep import Limits, Sweep
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
 from apuflow.launcher.defects import DEFECTS
-from apuflow.operations.reference import kinds_text
+from apuflow.operations.registry import kinds_text
 
 _LEVEL = re.compile(r"\bL[123](?=[A-Z]|\b)")
 """Options of the three levels of TLBs that are alike share a row."""

@@ -23,7 +23,7 @@ from apuflow.configure.sweep import Sweep
 from apuflow.configure.workloads import schemas
 from apuflow.core.engines import ENGINES
 from apuflow.dnnmark import LAYER_KEYS
-from apuflow.operations.reference import shape_keys
+from apuflow.operations.registry import shape_keys
 
 _TYPES = {"int": "integer", "flag": "boolean"}
 _LAYER_VALUE = {"type": ["integer", "number", "string", "boolean"]}

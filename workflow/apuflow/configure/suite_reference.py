@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core import paths
-from apuflow.suites.spec import Refused, Spec, spec_of
-from apuflow.suites.step import Choice, Step
+from apuflow.suites.spec import Refused, Spec
+from apuflow.suites.step import Choice
 from apuflow.suites.suite import Suite
 
 SUITE_HEADINGS = ("suite", "steps", "distinct", "learnt values", "multiply-adds", "published", "not run")
@@ -30,7 +30,7 @@ def kind_rows(root: Path) -> list[tuple[str, ...]]:
     kinds: dict[str, dict[str, None]] = {}
     reasons: dict[str, dict[str, None]] = {}
     for suite in _suites(root):
-        for step, spec in _specs(suite):
+        for step, spec in suite.specified(Choice()):
             kinds.setdefault(step.op, {})
             if isinstance(spec, Spec):
                 kinds[step.op][f"`{spec.kind}`"] = None
@@ -44,12 +44,8 @@ def _suites(root: Path) -> list[Suite]:
     return [load_suite(name, root) for name in suite_names(root)]
 
 
-def _specs(suite: Suite) -> Sequence[tuple[Step, Spec | Refused]]:
-    return [(step, spec_of(step)) for step in suite.steps(Choice())]
-
-
 def _row(suite: Suite, published: str) -> tuple[str, ...]:
-    found = _specs(suite)
+    found = suite.specified(Choice())
     left = Counter(step.op for step, spec in found if isinstance(spec, Refused))
     network = suite.network or suite.sequence
     return (

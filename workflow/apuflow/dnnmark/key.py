@@ -1,9 +1,6 @@
-"""Keys of the sections of a ``.dnnmark`` file, and how the class of a layer states them.
+"""Keys of the sections of a ``.dnnmark`` file, which the attributes of a layer's class state.
 
-A class of ``layers.py`` is a dataclass. Each of its attributes is made by ``text``, ``whole``, ``real``,
-``flag`` or ``window``, which say once what the file's key is, its default, which values it takes and what it
-means. ``keys_of`` gives the keys of a class in the order of its attributes.
-
+``text``, ``whole``, ``real``, ``flag`` and ``window`` make an attribute with its key, default and meaning.
 Source: DNNMark ``core/include/dnn_config_keywords.h`` and the ``Setup*Param`` functions of ``dnn_param.h``.
 """
 
@@ -29,10 +26,7 @@ class Key:
     """One key of a section.
 
     Attributes:
-        type: Python type of the value.
         default: DNNMark's value where the key is absent; None where it has none.
-        meaning: what the key sets.
-        minimum: smallest value that makes sense.
         choices: the only values that DNNMark knows (empty: any).
         name: as written in the file.
         attribute: of the layer's class, which the key sets; "" for a key of every section.
@@ -51,13 +45,18 @@ class Key:
     def read(self, text: str) -> Scalar:
         """The value that ``text`` stands for.
 
-        Raises:
-            ValueError: with the reason, when DNNMark would abort or silently read something else.
+        Raises ValueError: with the reason, when DNNMark would abort or silently read something else.
         """
         if self.type is int:
-            return self._integer(text)
+            if not _INTEGER.fullmatch(text):
+                raise ValueError("a whole number; DNNMark reads only leading digits (atoi), else 0")
+            return self.bounded(int(text))
         if self.type is float:
-            return self._number(text)
+            if not _NUMBER.fullmatch(text):
+                raise ValueError("a number; DNNMark reads only its leading part (atof), else 0")
+            if not math.isfinite(float(text)):
+                raise ValueError("a finite number")
+            return self.bounded(float(text))
         if self.type is bool:
             if text not in ("true", "false"):
                 raise ValueError("write true or false; DNNMark keeps its default for anything else")
@@ -65,6 +64,14 @@ class Key:
         if self.choices and text not in self.choices:
             raise ValueError(f"one of {', '.join(self.choices)}")
         return text
+
+    def bounded(self, value: float) -> float:
+        """The value; raises ValueError if it is too small, or too large for a C int."""
+        if self.minimum is not None and value < self.minimum:
+            raise ValueError(f"at least {self.minimum:g}")
+        if self.type is int and abs(value) > INT_MAX:
+            raise ValueError(f"at most {INT_MAX} (a C int)")
+        return value
 
     def put(self, value: Scalar, attributes: dict[str, Any]) -> None:
         """Set the key's attribute among those that the layer's class will be made with."""
@@ -97,26 +104,6 @@ class Key:
             self.attribute == other.attribute and set(other.axes) < set(self.axes)
         )
 
-    def _integer(self, text: str) -> int:
-        if not _INTEGER.fullmatch(text):
-            raise ValueError("a whole number; DNNMark reads only leading digits (atoi), else 0")
-        value = int(text)
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:.0f}")
-        if abs(value) > INT_MAX:
-            raise ValueError(f"at most {INT_MAX} (a C int)")
-        return value
-
-    def _number(self, text: str) -> float:
-        if not _NUMBER.fullmatch(text):
-            raise ValueError("a number; DNNMark reads only its leading part (atof), else 0")
-        value = float(text)
-        if not math.isfinite(value):
-            raise ValueError("a finite number")
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"at least {self.minimum:g}")
-        return value
-
 
 def format_value(value: Scalar) -> str:
     """A value as DNNMark reads it."""
@@ -146,10 +133,7 @@ def flag(default: bool, meaning: str) -> bool:
 
 
 def window(name: str, default: int, minimum: int, meaning: str) -> Plane:
-    """An attribute along both axes, with three keys.
-
-    The key ``name`` sets both axes, a later ``name_h`` or ``name_w`` one of them.
-    """
+    """An attribute along both axes: key ``name`` sets both, a later ``name_h`` or ``name_w`` one of them."""
     both = Key(int, default, meaning, minimum, name=name, axes=("h", "w"))
     along_h = replace(both, name=f"{name}_h", axes=("h",))
     along_w = replace(both, name=f"{name}_w", axes=("w",))

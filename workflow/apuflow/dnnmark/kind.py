@@ -17,7 +17,6 @@ class Parameters(NamedTuple):
     """Tensors that a layer learns or keeps, which ``Setup`` fills whatever the direction.
 
     Attributes:
-        what: for messages.
         elements: of each tensor.
         tensors: how many there are, gradients included.
     """
@@ -35,11 +34,7 @@ class Kind:
     """Data that ``BackwardPropagation`` fills, in order."""
 
     def output(self, bottom: Shape) -> Shape:
-        """Shape of the output.
-
-        Raises:
-            NoOutput: no output element is left.
-        """
+        """Shape of the output. Raises NoOutput: no output element is left."""
         return bottom
 
     def parameters(self, bottom: Shape) -> tuple[Parameters, ...]:
@@ -53,8 +48,6 @@ class Kind:
     def traps(self, bottom: Shape, top: Shape, direction: Direction, gfx: str | None) -> Iterator[Trap]:
         """What the file's text does not show: what aborts, what crashes, what runs and misleads.
 
-        Args:
-            direction: which passes the program runs.
-            gfx: GPU architecture; None when it is not known.
+        ``gfx``: GPU architecture; None when it is not known.
         """
         yield from ()

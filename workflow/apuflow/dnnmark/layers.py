@@ -1,7 +1,7 @@
 """The kinds of layers, one class each: its keys, its output shape, its memory and its traps.
 
-The name of a class is that of its section in a ``.dnnmark`` file. Parser, writer, memory and checks know the
-kinds through the class ``Kind`` only: a new one is a class here, with a place in ``KINDS``.
+The name of a class is that of its section in a ``.dnnmark`` file. Other modules know the kinds through the
+class ``Kind`` only: a new one is a class here, with a place in ``_CLASSES``.
 
 Source: DNNMark ``core/include/dnn_param.h`` (keys and defaults), ``layers/*_layer.h`` (shapes:
 ``ComputeOutputDim``, memory: ``Setup``, traps: HIP branches); MIOpen rocm-4.0.1 where named.
@@ -35,7 +35,7 @@ class Convolution(Kind):
     conv_mode: str = text(
         "cross_correlation",
         "plain or transposed convolution",
-        choices=("convolution", "cross_correlation", "transpose"),
+        ("convolution", "cross_correlation", "transpose"),
     )
     num_output: int = whole(32, 1, "output channels")
     kernel: Plane = window("kernel_size", 5, 1, "size of the filter")
@@ -103,7 +103,9 @@ class Convolution(Kind):
                 "workspace and the kernel writes to address 0 (convolution.cpp, MAX_MEM_ALLOC_SZ)",
                 "make the image, the kernel or the number of channels smaller",
             )
-        if gfx is not None and gpu(gfx).winograd_workspace and self._winograd_sized(bottom):
+        small = (self.kernel, self.pad, self.stride) == ((3, 3), (1, 1), (1, 1))
+        winograd = small and all(n >= 16 and n % 2 == 0 for n in (bottom.c, self.num_output))
+        if winograd and gfx is not None and gpu(gfx).winograd_workspace:
             yield (
                 "warning",
                 f"on {gfx} MIOpen sizes the workspace for Winograd, which DNNMark does not run, and "
@@ -116,11 +118,6 @@ class Convolution(Kind):
                 "backward data writes into the layer's input instead of its gradient (conv_layer.h)",
                 "expect the same kernels; do not use the gradient's values",
             )
-
-    def _winograd_sized(self, bottom: Shape) -> bool:
-        window = (self.kernel, self.pad, self.stride)
-        channels = (bottom.c, self.num_output)
-        return window == ((3, 3), (1, 1), (1, 1)) and all(n >= 16 and n % 2 == 0 for n in channels)
 
 
 @dataclass(frozen=True)
@@ -167,9 +164,7 @@ class LRN(Kind):
     """Local response normalisation: each value over ``(k + alpha * sum of squares)**beta`` of its window."""
 
     lrn_mode: str = text(
-        "cross_channel_dim1",
-        "across channels or within one",
-        choices=("cross_channel_dim1", "within_channel"),
+        "cross_channel_dim1", "across channels or within one", ("cross_channel_dim1", "within_channel")
     )
     local_size: int = whole(5, 1, "channels, or rows and columns, of the window")
     alpha: float = real(0.0001, "factor of the sum of squares")
@@ -294,28 +289,10 @@ DATA_KEYS: Final = (
 )
 """Keys of every section: the layer's name, its input dimensions and the layer before it."""
 
-KINDS: Final[Mapping[str, type[Kind]]] = MappingProxyType(
-    {
-        kind.__name__: kind
-        for kind in (
-            Convolution,
-            Pooling,
-            LRN,
-            Activation,
-            FullyConnected,
-            Softmax,
-            BatchNorm,
-            Dropout,
-            Bypass,
-        )
-    }
-)
+_CLASSES: Final = (Convolution, Pooling, LRN, Activation, FullyConnected, Softmax, BatchNorm, Dropout, Bypass)
+KINDS: Final[Mapping[str, type[Kind]]] = MappingProxyType({kind.__name__: kind for kind in _CLASSES})
 """By the section's name."""
-
 LAYER_KEYS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(
-    {
-        name: MappingProxyType({key.name: key for key in (*DATA_KEYS, *keys_of(kind))})
-        for name, kind in KINDS.items()
-    }
+    {name: MappingProxyType({k.name: k for k in (*DATA_KEYS, *keys_of(KINDS[name]))}) for name in KINDS}
 )
 """Per layer kind (the section's name): its keys by name."""

@@ -36,11 +36,7 @@ class NoOutput(ValueError):
 
 
 def whole_windows(size: int, kernel: int, pad: int, stride: int) -> int:
-    """Outputs of a convolution along one axis: only whole windows count.
-
-    Raises:
-        NoOutput: there is none.
-    """
+    """Outputs of a convolution along one axis: only whole windows count. Raises NoOutput: there is none."""
     beside = size + 2 * pad - kernel
     if beside < 0:
         raise NoOutput(f"a window of {kernel} in {size} with padding {pad}")
@@ -51,9 +47,7 @@ def started_windows(size: int, kernel: int, pad: int, stride: int, padded: bool)
     """Outputs of a pooling along one axis: a part of a window counts as well.
 
     Where both axes have padding (``padded``), no window may start behind the input (Caffe's rule).
-
-    Raises:
-        NoOutput: there is none.
+    Raises NoOutput: there is none.
     """
     out = -((kernel - size - 2 * pad) // stride) + 1
     if padded and (out - 1) * stride >= size + pad:
@@ -61,3 +55,15 @@ def started_windows(size: int, kernel: int, pad: int, stride: int, padded: bool)
     if out < 1:
         raise NoOutput(f"a window of {kernel} in {size} with padding {pad} and stride {stride}")
     return out
+
+
+def windows(
+    size: int, kernel: int, pad: int, stride: int, *, started: bool, padded: bool = True
+) -> int | None:
+    """Outputs along one axis, of started or of whole windows; None: there is none."""
+    try:
+        if started:
+            return started_windows(size, kernel, pad, stride, padded)
+        return whole_windows(size, kernel, pad, stride)
+    except NoOutput:
+        return None

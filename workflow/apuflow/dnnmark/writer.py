@@ -13,7 +13,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark.key import format_value
 from apuflow.dnnmark.layers import LAYER_KEYS
-from apuflow.dnnmark.network import Layer, Network
+from apuflow.dnnmark.network import Network
 from apuflow.dnnmark.parser import GENERAL, Section, parse, sections
 
 
@@ -24,34 +24,26 @@ def write(network: Network) -> str:
     """
     lines = [f"[{GENERAL}]", f"run_mode={network.run_mode}"]
     for layer in network.layers:
-        lines += ["", f"[{layer.kind}]", *_entries(network, layer)]
+        lines += ["", f"[{layer.kind}]"]
+        lines += [f"name={layer.name}"] if layer.name else []
+        if network.owns_input(layer):
+            lines += [f"{axis}={size}" for axis, size in layer.input._asdict().items()]
+        lines += [f"previous_layer={layer.previous}"] if layer.previous else []
+        for key in LAYER_KEYS[layer.kind].values():
+            value = key.stated(layer.params)
+            lines += [] if value is None else [f"{key.name}={format_value(value)}"]
     return "\n".join(lines) + "\n"
-
-
-def _entries(network: Network, layer: Layer) -> list[str]:
-    lines = [f"name={layer.name}"] if layer.name else []
-    if network.owns_input(layer):
-        lines += [f"{axis}={size}" for axis, size in layer.input._asdict().items()]
-    if layer.previous:
-        lines.append(f"previous_layer={layer.previous}")
-    for key in LAYER_KEYS[layer.kind].values():
-        value = key.stated(layer.params)
-        if value is not None:
-            lines.append(f"{key.name}={format_value(value)}")
-    return lines
 
 
 def with_layer_values(text: str, values: Mapping[str, Scalar], file: str | Path | None = None) -> str:
     """``text`` with other values for some layer keys; everything else stays as it is.
 
     Args:
-        text: content of a ``.dnnmark`` file.
         values: by key. ``name.key`` means that layer. A bare key means, in a composed network, the first
             layer that states it (or, if none does, the first that takes it); else every layer that takes it.
         file: its name, for error messages.
 
-    Raises:
-        ConfigError: a key or layer that is not there, or a value that DNNMark does not take.
+    Raises ConfigError: a key or layer that is not there, or a value that DNNMark does not take.
     """
     try:
         lines = _settable(text, tuple(values), file)
@@ -67,11 +59,7 @@ def with_layer_values(text: str, values: Mapping[str, Scalar], file: str | Path 
 
 @lru_cache(maxsize=1024)
 def _settable(text: str, names: tuple[str, ...], file: str | Path | None) -> tuple[tuple[str, str], ...]:
-    """The lines of ``text`` with keys set: each with the name of the key whose value goes behind it, or "".
-
-    Raises:
-        ConfigError: a key or layer that is not there.
-    """
+    """The lines of ``text``, each with the name of the key whose value goes behind it, or ""."""
     lines = [(line, "") for line in text.split("\n")]
     for name in names:
         parts = sections("\n".join(line for line, _ in lines), file)
@@ -90,26 +78,17 @@ def _targets(
 ) -> tuple[str, list[Section]]:
     """The key that ``name`` means, and the sections to set it in."""
     layer_name, _, key = name.rpartition(".")
-    allowed = sorted(
-        {known for part in layers for known in LAYER_KEYS[part.name]} - {"name", "previous_layer"}
-    )
+    every = {known for part in layers for known in LAYER_KEYS[part.name]}
+    allowed = sorted(every - {"name", "previous_layer"})
     if key not in allowed:
-        raise ConfigError(
-            "no layer of this network has this key",
-            file=file,
-            key=name,
-            remedy=f"keys that can be set: {', '.join(allowed)}",
-        )
+        remedy = f"keys that can be set: {', '.join(allowed)}"
+        raise ConfigError("no layer of this network has this key", file=file, key=name, remedy=remedy)
     if layer_name:
         chosen = [part for part in layers if _name(part) == layer_name]
         if len(chosen) != 1 or key not in LAYER_KEYS[chosen[0].name]:
-            names = ", ".join(f"{_name(part)} [{part.name}]" for part in layers)
-            raise ConfigError(
-                "two layers of this name" if len(chosen) > 1 else "no layer of this name takes this key",
-                file=file,
-                key=name,
-                remedy=f"layers: {names}",
-            )
+            remedy = f"layers: {', '.join(f'{_name(part)} [{part.name}]' for part in layers)}"
+            what = "two layers of this name" if len(chosen) > 1 else "no layer of this name takes this key"
+            raise ConfigError(what, file=file, key=name, remedy=remedy)
         return key, chosen
     takers = [part for part in layers if key in LAYER_KEYS[part.name]]
     if not composed:

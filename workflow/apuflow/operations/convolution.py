@@ -11,10 +11,10 @@ from typing_extensions import override
 from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction
 from apuflow.miopen.launch import Buffers, Launch
-from apuflow.operations import direct, direct_pass, direct_weights
+from apuflow.operations import direct, direct_weights
 from apuflow.operations.filter import Filter
 from apuflow.operations.key import choice, flag
-from apuflow.operations.operation import Pass
+from apuflow.operations.operation import Pass, Wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Convolution(Filter):
     propagation: bool = flag("backward also computes the gradient of the input", True)
 
     @override
-    def problems(self) -> Iterator[tuple[str, str, str]]:
+    def problems(self) -> Iterator[Wrong]:
         found = list(super().problems())
         yield from found
         if not found and self.algorithm == "direct":
@@ -47,12 +47,11 @@ class Convolution(Filter):
         for one in wanted if self.algorithm == "direct" else ():
             if (problem := self._objection(one)) is not None:
                 key, what, remedy = problem
-                raise ConfigError(
-                    f"operation convolution {one}: {what}", key=key, value=getattr(self, key), remedy=remedy
-                )
+                what = f"operation convolution {one}: {what}"
+                raise ConfigError(what, key=key, value=getattr(self, key), remedy=remedy)
         return wanted
 
-    def _objection(self, direction: Pass) -> direct_pass.Objection | None:
+    def _objection(self, direction: Pass) -> Wrong | None:
         """Why MIOpen has no direct kernel in a direction; backward one gradient is enough."""
         if direction == "fwd":
             return direct.objection(self, forward=True)

@@ -13,24 +13,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from apuflow.miopen.launch import Arg, Launch, defines
+from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, read_type
 from apuflow.miopen.rocm_4_0_1.gemm import LDS_BYTES
-from apuflow.operations import direct_weights_rows
-from apuflow.operations.direct_pass import (
-    DILATED,
-    GEMM,
-    Objection,
-    bottom,
-    direct_launch,
-    largest_unit,
-    pointwise,
-    strides,
-    top_gradient,
-)
-from apuflow.operations.direct_sums import adding, gradient, per_image
+from apuflow.operations import direct_weights_rows, mlo
 from apuflow.operations.filter import Filter
-from apuflow.operations.launching import WAVE, buffer
+from apuflow.operations.launching import WAVE
+from apuflow.operations.operation import Wrong
 
 READ = 6
 """Gradients of a row that a work-item of ``MIOpenConvBwdWrWS2.cl`` reads at once."""
@@ -50,13 +39,13 @@ FEW_WAVES = 512
 """Below so many workgroups ``MIOpenConvBwdWrW1x1_PAD_read4.cl`` takes four wavefronts for each."""
 
 
-def objection(layer: Filter) -> Objection | None:
-    """Why MIOpen has no direct kernel here, as (key, what, fix); None: it has one."""
+def objection(layer: Filter) -> Wrong | None:
+    """Why MIOpen has no direct kernel here; None: it has one."""
     if (layer.dilation_h, layer.dilation_w) != (1, 1):
-        return DILATED
+        return mlo.DILATED
     if _pointwise(layer) or _scanned(layer) or direct_weights_rows.takes(layer):
         return None
-    return "kernel_h", "MIOpen has no direct kernel in OpenCL for this gradient of weights", GEMM
+    return "kernel_h", "MIOpen has no direct kernel in OpenCL for this gradient of weights", mlo.GEMM
 
 
 def launches(layer: Filter) -> tuple[Launch, ...]:
@@ -89,13 +78,7 @@ def sums_in_memory(kernel_h: int, taps: int, outputs: int, steps: int) -> bool:
 
 
 def _pointwise(layer: Filter) -> bool:
-    return pointwise(layer) and layer.c % 16 == 0 and layer.num_output % 16 == 0
-
-
-def _two_passes(layer: Filter) -> bool:
-    """Whether the pixels that a strided filter sees are first put together."""
-    strided = max(layer.stride_h, layer.stride_w) > 1 and not (layer.pad_h or layer.pad_w)
-    return strided and (layer.n >= 16 or 2 * layer.c > layer.num_output)
+    return mlo.pointwise(layer) and layer.c % 16 == 0 and layer.num_output % 16 == 0
 
 
 class _Side(NamedTuple):
@@ -118,46 +101,33 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
     maps = 16 if 4 * -(-k // 16) * -(-c // 16) >= 512 else 8
     blocks_of_k, blocks_of_c = -(-k // maps), -(-c // maps)
     items = 4 * WAVE if blocks_of_k * blocks_of_c < FEW_WAVES else WAVE
-    twice = _two_passes(layer)
+    strided, padded = max(layer.stride_h, layer.stride_w) > 1, bool(layer.pad_h or layer.pad_w)
+    twice = strided and not padded and (n >= 16 or 2 * c > k)  # first the pixels that it sees are copied
     seen = image._replace(h=out.h, w=out.w) if twice else image
     across = _side(layer.w, out.w, layer.pad_w, layer.stride_w)
     down = _side(layer.h, out.h, layer.pad_h, layer.stride_h)
     unit, loads = 4, out.h * out.w // 4 * n
-    strided = max(layer.stride_h, layer.stride_w) > 1
-    if layer.pad_h or layer.pad_w or (strided and not twice):
-        unit = largest_unit(across.size)
+    if padded or (strided and not twice):
+        unit = mlo.largest_unit(across.size)
         loads = across.size // unit * down.size * n
-    written = largest_unit(across.size)
+    written = mlo.largest_unit(across.size)
     values = {
-        "GRP_SZ0": items,
-        "GRP_SZ1": 1,
-        "GRP_SZ2": 1,
-        "GRP0_SZ0": 4 * WAVE,
-        "GRP0_SZ1": 1,
-        "GRP0_SZ2": 1,
-        "FILTER_SIZE0": 1,
-        "FILTER_SIZE1": 1,
-        "FILTER_PAD0": layer.pad_w,
-        "FILTER_PAD1": layer.pad_h,
-        "FILTER_STRIDE0": 1 if twice else layer.stride_w,
-        "FILTER_STRIDE1": 1 if twice else layer.stride_h,
-        "FILTER0_STRIDE0": layer.stride_w,
-        "FILTER0_STRIDE1": layer.stride_h,
-        "N_OUTPUTS": k,
-        "N_INPUTS": c,
-        "BATCH_SZ": n,
-        "IN_WIDTH": seen.w,
-        "IN_HEIGHT": seen.h,
-        "OUT_WIDTH": out.w,
-        "OUT_HEIGHT": out.h,
+        **mlo.group_size(items),
+        **mlo.group_size(4 * WAVE, "GRP0"),
+        **mlo.window(layer),
+        **(mlo.pair("FILTER_STRIDE", 1, 1) if twice else {}),
+        **mlo.pair("FILTER0_STRIDE", layer.stride_w, layer.stride_h),
+        **mlo.counts(k, c, n),
+        **mlo.extent("IN", seen),
+        **mlo.extent("OUT", out),
         "N_LOAD_DWORDS_PER_MAP_ONCE": 16 if maps == 16 else 64,
         "N_LCL_IN_MAPS": maps,
         "N_LCL_OUT_MAPS": maps,
         "READ_UNIT": unit,
         "WRITE_UNIT": written,
-        **strides("OUT", out),
-        **strides("IN", seen),
-        **strides("IN0", image),
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", seen),
+        **mlo.strides("IN0", image),
         "WEI_BATCH_STRIDE": k * c,
         "WEI_CHANNEL_STRIDE": c,
         "MAX_LOADS": loads,
@@ -177,26 +147,20 @@ def _of_points(layer: Filter) -> tuple[Launch, ...]:
         "TWO_PASSES": int(twice),
     }
     arguments = defines(values) + FP32_ALL
-    x = bottom(layer, "in", "x")
+    x = mlo.bottom(layer, "in", "x")
     found: tuple[Launch, ...] = ()
     if twice:
-        taken = buffer("convolution.workspace", seen.elements, "out")
-        found = (_of_seen(layer, arguments, (x, taken), seen.elements // n // written),)
+        taken = layer.buffer("workspace", seen.elements, "out")
+        grid, program = (seen.elements // n // written, n, 1), "MIOpenUtilKernels3.cl"
+        found = (layer.launch("bwd", program, arguments, "SubSample", grid, 4 * WAVE, (x, taken), mlo.NOTE),)
         x = taken._replace(role="in", name="x")
-    groups = (blocks_of_k, blocks_of_c)
+    blocks = (blocks_of_k, blocks_of_c)
     if seen.elements < out.elements:
-        groups = groups[::-1]
-    args = (top_gradient(layer), x, gradient(layer), *floats(padding=0.0))
+        blocks = blocks[::-1]
+    args = (mlo.top_gradient(layer), x, mlo.gradient(layer), *floats(padding=0.0))
     program, kernel = "MIOpenConvBwdWrW1x1_PAD_read4.cl", f"MIOpenCvBwdWrW_{maps}x{maps}map"
-    grid = (items * groups[0], groups[1], 1)
-    return (*found, direct_launch(layer, "bwd", program, arguments, kernel, grid, items, args))
-
-
-def _of_seen(layer: Filter, arguments: str, args: tuple[Arg, Arg], items: int) -> Launch:
-    """What a strided filter sees, put together."""
-    grid = (items, layer.n, 1)
-    program = "MIOpenUtilKernels3.cl"
-    return direct_launch(layer, "bwd", program, arguments, "SubSample", grid, 4 * WAVE, args)
+    grid = (items * blocks[0], blocks[1], 1)
+    return (*found, layer.launch("bwd", program, arguments, kernel, grid, items, args, mlo.NOTE))
 
 
 class _Scan(NamedTuple):
@@ -219,7 +183,7 @@ class _Scan(NamedTuple):
 
 
 def _scan(layer: Filter) -> _Scan:
-    outputs = largest_unit(layer.num_output // layer.groups)
+    outputs = mlo.largest_unit(layer.num_output // layer.groups)
     rows = layer.kernel_h
     padded = layer.w + 2 * layer.pad_w
     read = layer.pad_w + -(-layer.w // READ) * READ
@@ -251,33 +215,20 @@ def _scanned(layer: Filter) -> bool:
 
 
 def _of_scans(layer: Filter) -> tuple[Launch, ...]:
-    plan, out, groups = _scan(layer), layer.top, layer.groups
-    c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
+    plan, out = _scan(layer), layer.top
     values: dict[str, int | str] = {
         "DIR_FORWARD": 0,
         "GRP_SZ": WAVE,
-        "GRP_SZ0": WAVE,
-        "GRP_SZ1": 1,
-        "GRP_SZ2": 1,
-        "FILTER_SIZE0": layer.kernel_w,
-        "FILTER_SIZE1": layer.kernel_h,
-        "FILTER_PAD0": layer.pad_w,
-        "FILTER_PAD1": layer.pad_h,
-        "FILTER_STRIDE0": layer.stride_w,
-        "FILTER_STRIDE1": layer.stride_h,
-        "N_OUTPUTS": layer.num_output,
-        "N_INPUTS": layer.c,
-        "BATCH_SZ": layer.n,
+        **mlo.group_size(WAVE),
+        **mlo.window(layer),
+        **mlo.counts(layer.num_output, layer.c, layer.n),
         "N_BATCH_LOOPS": 1,
         "N_BATCH_BLKS": layer.n,
-        **strides("OUT", out),
-        **strides("IN", layer.bottom),
-        "WEI_BATCH_STRIDE": c * taps,
-        "WEI_CHANNEL_STRIDE": taps,
-        "IN_WIDTH": layer.w,
-        "IN_HEIGHT": layer.h,
-        "OUT_WIDTH": out.w,
-        "OUT_HEIGHT": out.h,
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", layer.bottom),
+        **mlo.weight_strides(layer),
+        **mlo.extent("IN", layer.bottom),
+        **mlo.extent("OUT", out),
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": 1,
         "N_WAVES": 1,
@@ -293,13 +244,11 @@ def _of_scans(layer: Filter) -> tuple[Launch, ...]:
         "IN_LCL_WIDTH": plan.row,
         "IN_LCL_SZ": plan.image,
         "CONV_BIAS": 0,
-        **adding(layer),
-        "GROUP_COUNTS": groups,
-        "N_INPUTS_PER_GROUP": c,
-        "N_OUTPUTS_PER_GROUP": k,
+        **mlo.adding(layer),
+        **mlo.groups(layer),
     }
-    grid = (WAVE * c, -(-layer.num_output // plan.outputs), layer.n)
+    grid = (WAVE * (layer.c // layer.groups), -(-layer.num_output // plan.outputs), layer.n)
     arguments = defines(values) + FP32_ALL
     if plan.outputs > 1 and plan.outputs * plan.taps <= INDEXED:
         arguments += UNROLLED
-    return per_image(layer, arguments, "ConvBwdWrWS2.cl", grid, WAVE, layer.n)
+    return mlo.per_image(layer, arguments, "ConvBwdWrWS2.cl", grid, WAVE, layer.n)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from apuflow.miopen.launch import Launch, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_type
-from apuflow.operations.direct_pass import largest_unit, strides
-from apuflow.operations.direct_sums import adding, per_image
+from apuflow.operations import mlo
 from apuflow.operations.filter import Filter
 from apuflow.operations.launching import WAVE
 
@@ -22,14 +21,10 @@ SMALL = 16
 
 
 class _Plan(NamedTuple):
-    """Settings.
+    """Wavefronts of a workgroup; channels that it works on and rows of an image in the LDS at once.
 
-    Attributes:
-        waves: of a workgroup.
-        inputs, outputs: channels that it works on at once.
-        rows: of an image that are in the LDS.
-        span: gradients of a row that a work-item has.
-        images: that a workgroup goes through; parts: workgroups that share them.
+    ``span``: gradients of a row that a work-item has; ``images``: that a workgroup goes through; ``parts``:
+    workgroups that share them.
     """
 
     waves: int
@@ -47,7 +42,7 @@ def _plan(layer: Filter) -> _Plan | None:
     waves = 4 if taps <= SMALL and out.w > 8 else 1 if out.w <= 16 else 2
     items = WAVE * waves
     inputs = min(4 if out.w <= 32 and taps <= SMALL else 1, layer.c // layer.groups)
-    unit = largest_unit(layer.w)
+    unit = mlo.largest_unit(layer.w)
     width = -(-layer.w // unit) * unit + 2 * layer.pad_w
     rows = (layer.h + 1) // 2 if layer.h > 32 and layer.w <= 64 and taps <= SMALL else layer.h
     while inputs * rows * (width + layer.kernel_w - 1) > MOST_FLOATS:
@@ -59,7 +54,7 @@ def _plan(layer: Filter) -> _Plan | None:
             return None
     if items * layer.kernel_w > MOST_FLOATS:
         return None
-    span = max(-(-out.w // items), largest_unit(out.w))
+    span = max(-(-out.w // items), mlo.largest_unit(out.w))
     outputs = 1
     if layer.groups == 1:
         outputs = min(layer.num_output, max(1, items // -(-out.w // span)))
@@ -86,47 +81,28 @@ def takes(layer: Filter) -> bool:
 
 def launches(layer: Filter) -> tuple[Launch, ...]:
     """What computes the gradient of a layer that it takes."""
-    plan, out, groups = _plan(layer), layer.top, layer.groups
+    plan, out = _plan(layer), layer.top
     assert plan is not None
-    c, k, taps = layer.c // groups, layer.num_output // groups, layer.kernel_h * layer.kernel_w
-    unit, items = largest_unit(layer.w), WAVE * plan.waves
-    values: dict[str, int | str] = {
-        "DIR_FORWARD": 0,
-        "GRP_SZ": items,
-        "GRP_SZ0": items,
-        "GRP_SZ1": 1,
-        "GRP_SZ2": 1,
-        "FILTER_SIZE0": layer.kernel_w,
-        "FILTER_SIZE1": layer.kernel_h,
-        "FILTER_PAD0": layer.pad_w,
-        "FILTER_PAD1": layer.pad_h,
-        "FILTER_STRIDE0": 1,
-        "FILTER_STRIDE1": 1,
-    }
+    unit, items = mlo.largest_unit(layer.w), WAVE * plan.waves
     steps = {"STRIDE_W": 1, "STRIDE_H": 1}
+    before = {"DIR_FORWARD": 0, "GRP_SZ": items, **mlo.group_size(items), **mlo.window(layer)}
     rest: dict[str, int | str] = {
         "N_OUTPUTS": layer.num_output,
         "N_INPUTS": layer.c,
-        "GROUP_COUNTS": groups,
-        "N_INPUTS_PER_GROUP": c,
-        "N_OUTPUTS_PER_GROUP": k,
+        **mlo.groups(layer),
         "BATCH_SZ": layer.n,
         "N_BATCH_LOOPS": plan.images,
-        **strides("OUT", out),
-        **strides("IN", layer.bottom),
-        "WEI_BATCH_STRIDE": c * taps,
-        "WEI_CHANNEL_STRIDE": taps,
-        "IN_WIDTH": layer.w,
-        "IN_HEIGHT": layer.h,
-        "OUT_WIDTH": out.w,
-        "OUT_HEIGHT": out.h,
+        **mlo.strides("OUT", out),
+        **mlo.strides("IN", layer.bottom),
+        **mlo.weight_strides(layer),
+        **mlo.extent("IN", layer.bottom),
+        **mlo.extent("OUT", out),
         "IN_TILE1": 1,
         "IN_TILE0": plan.span,
         "N_LCL_BATCHS": 1,
         "N_LCL_OUT_MAPS": 1,
         "N_LCL_IN_MAPS": plan.inputs,
-        "OUT_TILE0": layer.kernel_w,
-        "OUT_TILE1": layer.kernel_h,
+        **mlo.pair("OUT_TILE", layer.kernel_w, layer.kernel_h),
         "OUT_STACKS": plan.outputs,
         "N_WAVES": plan.waves,
         "READ_TYPE": read_type(unit),
@@ -144,8 +120,9 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
         "OUT_WIDTH_LAST_CHUNK_VALID_SPANS": 0,
         "OUT_WIDTH_LAST_CHUNK_VALID_PIXELS_IN_LAST_SPAN": plan.span,
         "CONV_BIAS": 0,
-        **adding(layer),
+        **mlo.adding(layer),
     }
-    arguments = defines(values) + defines(steps, prefix="") + defines(rest) + FP32_ALL
-    grid = (items * -(-c // plan.inputs), -(-layer.num_output // plan.outputs), plan.parts)
-    return per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)
+    arguments = defines(before) + defines(steps, prefix="") + defines(rest) + FP32_ALL
+    inputs, outputs = layer.c // layer.groups, layer.num_output
+    grid = (items * -(-inputs // plan.inputs), -(-outputs // plan.outputs), plan.parts)
+    return mlo.per_image(layer, arguments, "ConvBwdWrW_LxG_P53.cl", grid, items, plan.parts)

@@ -1,36 +1,29 @@
-"""What operations that move a filter over images have in common: keys, shapes, products that compute them.
+"""Operations that move a filter over images: keys, shapes, and the matrix products that compute them.
 
-Keys stand in the order of the classes here, which is part of a point's identity.
+Keys stand in the order of the classes here, which is part of a point's identity. Source of the transposed
+convolution: MIOpen rocm-4.0.1 ``src/convolution_api.cpp`` (``miopenTranspose``): forward is the plain
+convolution's backward data, the gradient of the input its forward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from typing_extensions import override
 
 from apuflow import dnnmark
 from apuflow.dnnmark import Plane, Shape
-from apuflow.miopen.launch import Buffers
+from apuflow.dnnmark.shape import windows
+from apuflow.miopen.launch import Buffers, Launch
 from apuflow.miopen.rocm_4_0_1.convolution import Products
 from apuflow.operations.key import whole
-from apuflow.operations.operation import Operation, Pass
-
-INT_ELEMENTS = 2**31
-
-
-def outputs(size: int, kernel: int, pad: int, stride: int, dilation: int) -> int:
-    """Output pixels of a convolution along one side; 0: the filter is larger than the padded image."""
-    room = size + 2 * pad - (kernel - 1) * dilation - 1
-    return room // stride + 1 if room >= 0 else 0
+from apuflow.operations.operation import Operation, Pass, Wrong, too_large
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Images(Operation):
-    """An operation on images."""
-
     n: int = whole("images")
     c: int = whole("input channels")
     h: int = whole("height")
@@ -39,8 +32,6 @@ class _Images(Operation):
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs(_Images):
-    """One with output channels of its own."""
-
     num_output: int = whole("output channels")
 
 
@@ -48,7 +39,7 @@ class _Outputs(_Images):
 class Window(_Images):
     """One that moves a window over them."""
 
-    no_output: ClassVar[tuple[str, str, str]] = (
+    no_output: ClassVar[Wrong] = (
         "kernel_h",
         "the filter is larger than the padded image",
         "make the filter smaller",
@@ -66,11 +57,11 @@ class Window(_Images):
 
     @property
     def out(self) -> Plane:
-        """Height and width of the output: a convolution's."""
-        return Plane(
-            outputs(self.h, self.kernel_h, self.pad_h, self.stride_h, self.dilation_h),
-            outputs(self.w, self.kernel_w, self.pad_w, self.stride_w, self.dilation_w),
-        )
+        """Height and width of the output: a convolution's; 0 where the filter is larger than the image."""
+        spans = (self.kernel_h - 1) * self.dilation_h + 1, (self.kernel_w - 1) * self.dilation_w + 1
+        h = windows(self.h, spans[0], self.pad_h, self.stride_h, started=False)
+        w = windows(self.w, spans[1], self.pad_w, self.stride_w, started=False)
+        return Plane(h or 0, w or 0)
 
     @property
     def columns(self) -> int:
@@ -82,25 +73,26 @@ class Window(_Images):
         """The input."""
         return Shape(self.n, self.c, self.h, self.w)
 
-    def size_problems(self, *buffers: int) -> Iterator[tuple[str, str, str]]:
-        """No output pixel, or a buffer of more elements than a C int counts."""
+    @override
+    def problems(self) -> Iterator[Wrong]:
         if self.out.h < 1 or self.out.w < 1:
             yield self.no_output
-        elif max(buffers) >= INT_ELEMENTS:
-            yield "n", "a buffer has more elements than a C int counts", "make it smaller"
+        else:
+            yield from too_large("n", self.largest_buffer)
+
+    @property
+    def largest_buffer(self) -> int:
+        """Its elements."""
+        return max(self.columns, self.bottom.elements)
 
     def products(
         self, image: Shape, filtered: Shape, buffers: Buffers, direction: Pass, groups: int = 1
     ) -> Products:
         """The plain convolution that MIOpen computes with, from ``image`` to ``filtered``."""
-        params = dnnmark.Convolution(
-            num_output=filtered.c,
-            kernel=Plane(self.kernel_h, self.kernel_w),
-            pad=Plane(self.pad_h, self.pad_w),
-            stride=Plane(self.stride_h, self.stride_w),
-        )
+        kernel, pad = Plane(self.kernel_h, self.kernel_w), Plane(self.pad_h, self.pad_w)
+        stride, dilation = Plane(self.stride_h, self.stride_w), Plane(self.dilation_h, self.dilation_w)
+        params = dnnmark.Convolution(num_output=filtered.c, kernel=kernel, pad=pad, stride=stride)
         layer = dnnmark.Layer(self.kind, "null", image, filtered, params)
-        dilation = Plane(self.dilation_h, self.dilation_w)
         return Products(layer, params, buffers, direction, groups, dilation)
 
 
@@ -120,9 +112,93 @@ class Filter(Window, _Outputs):
         """Elements of the filter."""
         return self.c * self.num_output * self.kernel_h * self.kernel_w // self.groups
 
+    @property
     @override
-    def problems(self) -> Iterator[tuple[str, str, str]]:
+    def largest_buffer(self) -> int:
+        return max(super().largest_buffer, self.top.elements)
+
+    @override
+    def problems(self) -> Iterator[Wrong]:
         for name in ("c", "num_output"):
             if getattr(self, name) % self.groups:
                 yield name, f"{self.groups} groups do not divide it", "make it a multiple of groups"
-        yield from self.size_problems(self.bottom.elements, self.top.elements, self.columns)
+        yield from super().problems()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deconvolution(Filter):
+    """Every pixel of the input adds its filter to the output."""
+
+    kind: ClassVar[str] = "deconvolution"
+    title: ClassVar[str] = "transposed convolution, with groups and dilation"
+    source: ClassVar[str] = "MIOpen's GEMM algorithm: rocBLAS' sgemm, col2im, im2col, transposes"
+    no_output = "pad_h", "the padding cuts off the whole output", "make the padding smaller"
+
+    pad_h: int = whole("rows that are cut off above and below", 0, 0)
+    pad_w: int = whole("columns that are cut off left and right", 0, 0)
+    stride_h: int = whole("rows from one pixel's filter to the next", 1)
+    stride_w: int = whole("columns from one pixel's filter to the next", 1)
+
+    @property
+    @override
+    def out(self) -> Plane:
+        return Plane(
+            (self.h - 1) * self.stride_h + (self.kernel_h - 1) * self.dilation_h + 1 - 2 * self.pad_h,
+            (self.w - 1) * self.stride_w + (self.kernel_w - 1) * self.dilation_w + 1 - 2 * self.pad_w,
+        )
+
+    @property
+    @override
+    def columns(self) -> int:
+        return self.num_output * self.kernel_h * self.kernel_w * self.h * self.w
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        if direction == "fwd":
+            return self._plain(direction, "top", "bottom").data()
+        weights = self._plain(direction, "top_diff", "bottom").weights()
+        return weights + self._plain(direction, "top_diff", "bottom_diff").product(loop=2)
+
+    def _plain(self, direction: Pass, image: str, filtered: str) -> Products:
+        """The plain convolution from the output's side, on these buffers."""
+        x, y = f"{self.kind}.{image}", f"{self.kind}.{filtered}"
+        buffers = Buffers(self.kind, x, x, y, y)
+        return self.products(self.top, self.bottom, buffers, direction, self.groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Im2col(Window):
+    """Of each image a row for every tap of the filter, a column for every output pixel.
+
+    The images' matrices lie in the same memory, one after the other, as in a convolution.
+    """
+
+    kind: ClassVar[str] = "im2col"
+    title: ClassVar[str] = "column matrix of a convolution, image by image"
+    source: ClassVar[str] = "MIOpen: Im2d2Col"
+    directions: ClassVar[tuple[Pass, ...]] = ("fwd",)
+
+    @override
+    def one_pass(self, direction: Pass, compute_units: int) -> tuple[Launch, ...]:
+        buffers = Buffers(self.kind, *(f"{self.kind}.{part}" for part in ("image", "image", "out", "out")))
+        filtered = Shape(self.n, 1, *self.out)
+        launch = self._of(self.products(self.bottom, filtered, buffers, direction))
+        columns = f"{self.kind}.columns"
+        args = (arg._replace(value=columns) if arg.name == "workspace" else arg for arg in launch.args)
+        return (replace(launch, args=tuple(args)),)
+
+    def _of(self, products: Products) -> Launch:
+        return products.im2col(loop=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Col2im(Im2col):
+    """Each image as the sum of the columns that its pixels are in."""
+
+    kind: ClassVar[str] = "col2im"
+    title: ClassVar[str] = "images as sums of the column matrix, image by image"
+    source: ClassVar[str] = "MIOpen: Col2Im2d"
+
+    @override
+    def _of(self, products: Products) -> Launch:
+        return products.col2im(loop=1)

@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from apuflow import dnnmark
 from apuflow.core.scalar import Scalar
-from apuflow.dnnmark.key import INT_MAX
 
 _KEY: Final = "key"
 
@@ -21,14 +20,9 @@ class Key(dnnmark.Key):
 
     @override
     def read(self, value: object) -> Scalar:
-        """The value as the operation takes it; text stands for what it spells.
-
-        Raises:
-            ValueError: with what would be right.
-        """
+        """The value, which may be spelled as text. Raises ValueError with what would be right."""
         if self.type is bool:
-            spelled = {"true": True, "false": False}
-            found = spelled.get(value, value) if isinstance(value, str) else value
+            found = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
             if not isinstance(found, bool):
                 raise ValueError("true or false")
             return found
@@ -49,11 +43,7 @@ class Key(dnnmark.Key):
             raise ValueError(wanted) from None
         if not math.isfinite(number) or (whole and number != int(number)):
             raise ValueError(wanted)
-        if self.minimum is not None and number < self.minimum:
-            raise ValueError(f"at least {self.minimum:g}")
-        if whole and abs(number) > INT_MAX:
-            raise ValueError(f"at most {INT_MAX} (a C int)")
-        return self.type(number)
+        return self.type(self.bounded(number))
 
 
 def whole(meaning: str, default: int | None = None, minimum: int = 1) -> Any:

@@ -1,36 +1,19 @@
-"""Launches of an operation: what all of them have in common, and the kernels that several use."""
+"""Kernels that several operations launch, and their arguments."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Literal, Protocol
+from typing import Literal
 
-from apuflow.miopen.launch import Arg, ArgKind, Extent, Launch, Role
+from apuflow.miopen.launch import Arg, ArgKind, Launch, Role, defines
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, floats, ints
 from apuflow.miopen.rocm_4_0_1.gemm import GROUP, MOST_SET_ITEMS, set_arguments, set_items
+from apuflow.operations.operation import Operation, Pass
 
 WAVE = 64
 """Work-items of a wavefront."""
 HIP_COPY = "stands in for hipMemcpy, which MIOpen calls for packed tensors"
-
-
-class Named(Protocol):
-    """Whatever launches: by name and kind."""
-
-    @property
-    def name(self) -> str:
-        """Its name in launches."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Its kind in launches."""
-        ...
-
-
-def buffer(name: str, elements: int, role: Role, meaning: str = "") -> Arg:
-    """A buffer argument."""
-    return Arg("buffer", name, elements, role, meaning or name.rpartition(".")[2])
 
 
 def scalars(kind: ArgKind, **values: float) -> tuple[Arg, ...]:
@@ -38,35 +21,46 @@ def scalars(kind: ArgKind, **values: float) -> tuple[Arg, ...]:
     return tuple(Arg(kind, value, name=name) for name, value in values.items())
 
 
-def launch(
-    of: Named,
-    direction: Literal["fwd", "bwd"],
-    program: str,
-    arguments: str,
-    kernel: str,
-    grid: Extent,
-    workgroup: Extent,
-    args: tuple[Arg, ...],
-    note: str = "",
-) -> Launch:
-    """One launch of a kernel from source."""
-    return Launch(of.name, of.kind, direction, program, arguments, kernel, grid, workgroup, args, note)
+@dataclass(frozen=True)
+class View:
+    """Rows of a buffer.
+
+    Attributes:
+        offset: where the first row begins; pitch: elements from row to row.
+        step: what ``offset`` grows by from one time step of a loop to the next.
+    """
+
+    name: str
+    size: int
+    offset: int = 0
+    pitch: int = 0
+    step: int = 0
+
+    def at(self, elements: int) -> View:
+        """The same rows, so many elements further on."""
+        return replace(self, offset=self.offset + elements)
+
+    def arg(self, role: Role, meaning: str = "") -> Arg:
+        """The buffer as a kernel argument."""
+        return Arg("buffer", self.name, self.size, role, meaning or self.name.rpartition(".")[2])
+
+    def offset_arg(self, kind: Literal["int", "long"], name: str) -> Arg:
+        """Where the rows begin, as a kernel argument."""
+        return Arg(kind, self.offset, name=name, step=self.step)
 
 
-def fill(of: Named, direction: Literal["fwd", "bwd"], target: Arg, value: float = 0.0) -> Launch:
+def reads(unit: int) -> str:
+    """Compile arguments: floats that a work-item reads at once."""
+    return f" -DRD_BLCK={unit} -DREAD_TYPE={'float' if unit == 1 else f'float{unit}'}"
+
+
+def fill(of: Operation, direction: Pass, target: Arg, value: float = 0.0) -> Launch:
     """MIOpen's set-tensor over a whole packed buffer (``SetTensor``)."""
-    items = set_items(target.elements)
-    args = (target, *floats(value=value), *ints(offset=0, stride=1, elements=target.elements))
-    return launch(
-        of,
-        direction,
-        "MIOpenSubTensorOpWithScalarKernel.cl",
-        set_arguments(target.elements),
-        "SubTensorOpWithScalar1d",
-        (items, 1, 1),
-        (min(GROUP, items), 1, 1),
-        args,
-    )
+    items, elements = set_items(target.elements), target.elements
+    args = (target, *floats(value=value), *ints(offset=0, stride=1, elements=elements))
+    program, kernel = "MIOpenSubTensorOpWithScalarKernel.cl", "SubTensorOpWithScalar1d"
+    arguments, group = set_arguments(elements), min(GROUP, items)
+    return of.launch(direction, program, arguments, kernel, (items, 1, 1), group, args)
 
 
 def worker_sizes(lengths: tuple[int, ...]) -> tuple[int, ...]:
@@ -85,41 +79,20 @@ def worker_sizes(lengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def copy(
-    of: Named,
-    direction: Literal["fwd", "bwd"],
-    source: tuple[Arg, int, int],
-    target: tuple[Arg, int, int],
-    lengths: tuple[int, int],
-    note: str = "",
+    of: Operation, direction: Pass, source: View, target: View, lengths: tuple[int, int], note: str = ""
 ) -> Launch:
-    """MIOpen's copy of rows (``CopyTensor``): in one dimension where there is one row.
-
-    Args:
-        source, target: buffer, where its rows begin, elements from row to row.
-        lengths: rows and elements of each.
-    """
+    """MIOpen's copy of rows (``CopyTensor``) of ``lengths`` (rows, elements); of one row in one dimension."""
     flat = lengths[1:] if lengths[0] == 1 else lengths
     sizes = worker_sizes(flat)
-    items = prod(sizes)
-    dimensions = range(len(flat))
+    items, count = prod(sizes), len(flat)
 
-    def side(which: str, given: tuple[Arg, int, int], with_lengths: bool) -> tuple[Arg, ...]:
-        memory, offset, pitch = given
-        strides = (pitch, 1)[-len(flat) :]
-        numbers = {f"{which}_offset": offset} | {f"{which}_stride_{i}": strides[i] for i in dimensions}
-        if with_lengths:
-            numbers |= {f"length_{i}": flat[i] for i in dimensions}
-        return (memory, *ints(**numbers))
+    def side(view: View, role: Role, name: str) -> tuple[Arg, ...]:
+        strides = {f"{name}_stride_{i}": stride for i, stride in enumerate((view.pitch, 1)[-count:])}
+        return view.arg(role), view.offset_arg("int", f"{name}_offset"), *ints(**strides)
 
-    work = "".join(f" -DWORK_LENGTH_{i}={sizes[i]}" for i in dimensions)
-    return launch(
-        of,
-        direction,
-        "MIOpenSubTensorOpWithSubTensorKernel.cl",
-        f" -DSUBTENSOR_OP_WITH_SUBTENSOR=SUBTENSOR_OP_WITH_SUBTENSOR_COPY{FP32_ALL}{work}",
-        f"SubTensorOpWithSubTensor{len(flat)}d",
-        (items, 1, 1),
-        (min(GROUP, items), 1, 1),
-        (*side("source", source, True), *side("target", target, False)),
-        note,
-    )
+    named = ints(**{f"length_{i}": length for i, length in enumerate(flat)})
+    args = (*side(source, "in", "source"), *named, *side(target, "out", "target"))
+    work = defines({f"WORK_LENGTH_{i}": size for i, size in enumerate(sizes)}, prefix="")
+    arguments = f" -DSUBTENSOR_OP_WITH_SUBTENSOR=SUBTENSOR_OP_WITH_SUBTENSOR_COPY{FP32_ALL}{work}"
+    program, kernel = "MIOpenSubTensorOpWithSubTensorKernel.cl", f"SubTensorOpWithSubTensor{count}d"
+    return of.launch(direction, program, arguments, kernel, (items, 1, 1), min(GROUP, items), args, note)

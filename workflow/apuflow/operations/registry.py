@@ -1,103 +1,64 @@
-"""All kinds of operations by name, and how one is made from a shape or from its text."""
+"""All kinds of operations by name: how one is made from a shape or from its text, and their documentation."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
-from apuflow.operations.bias import Bias
-from apuflow.operations.columns import Col2im, Im2col
+from apuflow.operations import own, tensors
 from apuflow.operations.convolution import Convolution
-from apuflow.operations.deconvolution import Deconvolution
+from apuflow.operations.filter import Col2im, Deconvolution, Im2col
 from apuflow.operations.key import keys_of
-from apuflow.operations.layers import Layers
-from apuflow.operations.learned import Embedding, Gelu, LayerNorm, Sgd, Upsample
-from apuflow.operations.operation import Operation
-from apuflow.operations.product import Product
+from apuflow.operations.operation import Layers, Operation
 from apuflow.operations.recurrent import Recurrent
-from apuflow.operations.tensors import Concat, Copy, Elementwise, Exchange, Fill, ScaleShift
 
-KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType(
-    {
-        kind.kind: kind
-        for kind in (
-            Product,
-            Convolution,
-            Deconvolution,
-            Im2col,
-            Col2im,
-            Bias,
-            Elementwise,
-            Concat,
-            ScaleShift,
-            Copy,
-            Fill,
-            Exchange,
-            Recurrent,
-            LayerNorm,
-            Gelu,
-            Embedding,
-            Upsample,
-            Sgd,
-        )
-    }
+_CLASSES: Final[tuple[type[Operation], ...]] = (
+    *(tensors.Product, Convolution, Deconvolution, Im2col, Col2im, tensors.Bias, tensors.Elementwise),
+    *(tensors.Concat, tensors.ScaleShift, tensors.Copy, tensors.Fill, tensors.Exchange, Recurrent),
+    *(own.LayerNorm, own.Gelu, own.Embedding, own.Upsample, own.Sgd),
 )
+KINDS: Final[Mapping[str, type[Operation]]] = MappingProxyType({kind.kind: kind for kind in _CLASSES})
 """By the name that workload files and suites use."""
 
 
 def make(kind: str, shape: Mapping[str, Scalar]) -> Operation:
     """The operation of a kind with a shape.
 
-    Raises:
-        ConfigError: no such kind, an unknown or missing key, or values that do not fit.
+    Raises ConfigError: no such kind, an unknown or missing key, or values that do not fit.
     """
     if kind not in KINDS:
-        raise ConfigError(
-            "no such operation",
-            key="operation",
-            value=kind,
-            remedy=_meant(kind, tuple(KINDS)) or f"one of {', '.join(KINDS)}",
-        )
+        remedy = _meant(kind, KINDS) or f"one of {', '.join(KINDS)}"
+        raise ConfigError("no such operation", key="operation", value=kind, remedy=remedy)
     cls = KINDS[kind]
     keys = {key.name: key for key in keys_of(cls)}
     values: dict[str, Scalar] = {}
     for name, value in shape.items():
         if name not in keys:
-            raise ConfigError(
-                f"operation {kind} has no such key",
-                key=name,
-                value=value,
-                remedy=_meant(name, tuple(keys)) or f"its keys are {', '.join(keys)}",
-            )
+            remedy = _meant(name, keys) or f"its keys are {', '.join(keys)}"
+            raise ConfigError(f"operation {kind} has no such key", key=name, value=value, remedy=remedy)
         try:
             values[name] = keys[name].read(value)
         except ValueError as error:
-            raise ConfigError(
-                f"a wrong value of operation {kind}", key=name, value=value, remedy=str(error)
-            ) from None
+            what = f"a wrong value of operation {kind}"
+            raise ConfigError(what, key=name, value=value, remedy=str(error)) from None
     for name, key in keys.items():
         if key.default is None and name not in values:
             raise ConfigError(f"operation {kind} lacks a key", key=name, remedy=f"give {name}: {key.meaning}")
     made = cls(**values)
     for name, what, remedy in made.problems():
-        raise ConfigError(
-            f"operation {kind}: {what}", key=name, value=getattr(made, name, None), remedy=remedy
-        )
+        raise ConfigError(f"operation {kind}: {what}", key=name, value=getattr(made, name), remedy=remedy)
     return made
 
 
 @lru_cache(maxsize=16384)
 def parse(text: str) -> Operation:
-    """The operation of a canonical text (``Operation.text``), DNNMark's layers among them.
-
-    Raises:
-        ConfigError: as make().
-    """
+    """The operation of a canonical text, DNNMark's layers among them. Raises ConfigError as ``make``."""
     head, *lines = text.split("\n")
     if head == f"[{Layers.kind}]":
         return Layers.of_text(text)
@@ -105,6 +66,36 @@ def parse(text: str) -> Operation:
     return make(head.strip("[]"), {name: value for name, _, value in pairs})
 
 
-def _meant(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
     return f"{close[0]} was meant?" if close else ""
+
+
+def shape_keys() -> set[str]:
+    """Every key that the shape of some operation has."""
+    return {key.name for kind in KINDS.values() for key in keys_of(kind)}
+
+
+def kinds_text() -> str:
+    """A table of the kinds with their keys, then one of what the keys mean."""
+    lines = ["| operation | what it computes | directions | kernels | keys |", "|---|---|---|---|---|"]
+    meanings: dict[str, dict[str, list[str]]] = {}
+    for name, kind in KINDS.items():
+        keys = list(keys_of(kind))
+        defaults = ("" if key.default is None else f"={json.dumps(key.default)}" for key in keys)
+        shown = (f"`{key.name}{default}`" for key, default in zip(keys, defaults, strict=True))
+        cells = (kind.title, ", ".join(kind.directions), kind.source, " ".join(shown))
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+        for key in keys:
+            choices = f": {', '.join(key.choices)}" if key.choices else ""
+            meanings.setdefault(key.name, {}).setdefault(f"{key.meaning}{choices}", []).append(name)
+    lines += ["", "| key | meaning |", "|---|---|"]
+    lines += [f"| `{name}` | {_meanings(found)} |" for name, found in meanings.items()]
+    return "\n".join([*lines, ""])
+
+
+def _meanings(found: dict[str, list[str]]) -> str:
+    """The most frequent meaning, then the others with their operations."""
+    (usual, _), *others = sorted(found.items(), key=lambda item: -len(item[1]))
+    told = (f"`{'`, `'.join(names)}`: {meaning}" for meaning, names in others)
+    return "; ".join([usual, *told])

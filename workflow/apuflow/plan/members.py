@@ -21,7 +21,7 @@ from apuflow.core import collection
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.engines.resolve import Resolver
-from apuflow.suites.spec import Direction, Refused, Spec, spec_of
+from apuflow.suites.spec import Direction, Refused, Spec
 from apuflow.suites.step import OPERATION, Choice, Step
 from apuflow.suites.suite import Suite
 
@@ -137,4 +137,4 @@ def _items(
 
 @lru_cache(maxsize=512)
 def _specified(suite: Suite, choice: Choice) -> tuple[tuple[Step, Spec | Refused], ...]:
-    return tuple((step, spec_of(step)) for step in suite.steps(choice))
+    return suite.specified(choice)

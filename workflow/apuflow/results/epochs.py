@@ -11,8 +11,8 @@ from typing import Any
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.core.units import format_duration
-from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, Dataset, epoch
-from apuflow.suites.ring import FLOAT_BYTES, ParallelIteration, Ring
+from apuflow.dnnmark.shape import FLOAT_BYTES
+from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, Dataset, ParallelIteration, Ring, epoch
 
 _NEEDED = ("suite", "engine", "status", "images", "forward_ms", "backward_ms", "update_ms", "params")
 _FIXED = (*_NEEDED, "direction", "total_ms", "images_per_s", "flop", "tflops", "steps", "not_run", "evidence")

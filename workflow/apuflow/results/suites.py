@@ -15,9 +15,10 @@ from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
+from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.members import Member
-from apuflow.suites.ring import FLOAT_BYTES, Ring
+from apuflow.suites.epoch import Ring
 from apuflow.suites.spec import Refused
 from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
 from apuflow.suites.suite import Suite

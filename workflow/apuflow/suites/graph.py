@@ -1,8 +1,7 @@
 """From the graph of an ONNX or PyTorch model to a table of layers.
 
-A graph is a list of nodes in the order of execution, with ONNX' names of operators and attributes, and the
-shape of every tensor. Nodes that compute nothing (Reshape, Dropout in inference ...) pass on their input's
-name. Source of the operators' meaning: ONNX operator schemas, opset 13 and later.
+Nodes that compute nothing (Reshape, Dropout in inference ...) pass on their input's name. Source of the
+operators' meaning: ONNX operator schemas, opset 13 and later.
 """
 
 from __future__ import annotations
@@ -14,52 +13,32 @@ from dataclasses import dataclass, replace
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
+from apuflow.suites.models import HANDED_ON, OTHER_TYPE, Cells, Graph, Node, NoRowError, Problem
 from apuflow.suites.network import COLUMNS, IMAGES, SHARES
-from apuflow.suites.node_rows import NOTES, ROWS
-from apuflow.suites.nodes import HANDED_ON, OTHER_TYPE, Cells, Dims, Graph, Node, NoRowError, Problem
-
-__all__ = ["Dims", "Graph", "Imported", "Node", "imported", "table"]
+from apuflow.suites.node_rows import ROWS, notes, row
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A model as a table.
-
-    Attributes:
-        text: of the table, CSV.
-        left_out: sentences about parts of the model that the table lacks.
-    """
+    """A model as a table (CSV, one image), and sentences about parts of the model that it lacks."""
 
     text: str
     left_out: tuple[str, ...]
 
 
-def table(graph: Graph) -> str:
-    """The table of a network's layers for one image, as CSV.
-
-    Raises:
-        ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
-    """
-    return imported(graph).text
-
-
 def imported(graph: Graph) -> Imported:
     """The table of a network's layers, and the parts of the model that it lacks.
 
-    Raises:
-        ConfigError: as ``table``.
+    Raises ConfigError: all operators, shapes, paddings or types that a table of layers cannot hold.
     """
     made = _Rows(graph)
     for node in graph.nodes:
         made.add(node)
     problems = [*graph.problems, *made.problems]
     if problems:
-        raise ConfigError(
-            _counted(problems),
-            file=graph.source,
-            value=_named(problems),
-            remedy="export the model without them, or write the table by hand (configs/networks/README.md)",
-        )
+        what, names = _counted(problems), _named(problems)
+        remedy = "export the model without them, or write the table by hand (configs/networks/README.md)"
+        raise ConfigError(what, file=graph.source, value=names, remedy=remedy)
     if not made.rows:
         raise ConfigError("the model has no layer", file=graph.source, remedy="give a model with layers")
     return Imported(_text(made.rows), tuple(dict.fromkeys((*graph.left_out, *made.left_out))))
@@ -69,9 +48,8 @@ def _counted(problems: Sequence[Problem]) -> str:
     tensors = sum(op.startswith(OTHER_TYPE) for op, _, _ in problems)
     rowless = len(problems) - tensors
     said = [f"{many(rowless, 'operator')} without a row in a table of layers"] if rowless else []
-    return " and ".join(
-        [*said, *([f"{many(tensors, 'tensor')} of another type than fp32"] if tensors else [])]
-    )
+    said += [f"{many(tensors, 'tensor')} of another type than fp32"] if tensors else []
+    return " and ".join(said)
 
 
 def _named(problems: Sequence[Problem]) -> str:
@@ -89,13 +67,7 @@ def _named(problems: Sequence[Problem]) -> str:
 
 
 class _Rows:
-    """State of making rows from nodes.
-
-    Attributes:
-        rows: finished rows.
-        problems: nodes without a row.
-        left_out: sentences about what rows lack.
-    """
+    """Rows that are made from nodes, nodes without a row, and sentences about what rows lack."""
 
     def __init__(self, graph: Graph) -> None:
         self.rows: list[Cells] = []
@@ -134,7 +106,7 @@ class _Rows:
         self._made_by |= dict.fromkeys(node.outputs, name)
         try:
             self._check_batch(node, read)
-            cells = ROWS[node.op](node, self._with_weights())
+            cells = row(node, replace(self._graph, weights=frozenset(self._origin)))
             inputs = self._inputs(read, cells)
             cells |= self._shared(node, cells, name)
         except NoRowError as error:
@@ -143,14 +115,10 @@ class _Rows:
         except (KeyError, IndexError, TypeError) as error:
             self.problems.append((node.op, node.name, f"a size or attribute of it is not known: {error}"))
             return
-        self.left_out += NOTES[node.op](node) if node.op in NOTES else ()
-        row: Cells = {"name": name, "inputs": " ".join(inputs), **cells}
-        self.rows.append(row)
-        self._by_name[name] = row
-
-    def _with_weights(self) -> Graph:
-        """The graph with values computed from weights alone as weights."""
-        return replace(self._graph, weights=frozenset(self._origin))
+        self.left_out += notes(node)
+        named: Cells = {"name": name, "inputs": " ".join(inputs), **cells}
+        self.rows.append(named)
+        self._by_name[name] = named
 
     def _check_batch(self, node: Node, read: Sequence[str]) -> None:
         """Refuse a tensor whose first dimension is not the images."""
@@ -169,8 +137,8 @@ class _Rows:
             raise NoRowError("it reads one tensor twice")
         if cells["op"] == "concat":
             before = [self._by_name[name] for name in inputs if name in self._by_name]
-            sides = {(row["out_h"], row["out_w"]) for row in before}
-            channels = sum(int(row["out_c"]) for row in before)
+            sides = {(each["out_h"], each["out_w"]) for each in before}
+            channels = sum(int(each["out_c"]) for each in before)
             alike = sides == {(cells["out_h"], cells["out_w"])} and channels == cells["out_c"]
             if len(before) == len(inputs) and not alike:
                 raise NoRowError("it joins tensors that were reshaped")
@@ -187,7 +155,8 @@ class _Rows:
         if not weights or not cells.get("params"):
             return {}
         owners = [self._used.get(weight, "") for weight in weights]
-        by_chance = not owners[0] or (cells["op"] == "batchnorm" and not self._reads_shared(node))
+        read = self._by_name.get(self._made_by.get(node.inputs[0], ""), {})
+        by_chance = not owners[0] or (cells["op"] == "batchnorm" and SHARES not in read)
         if not any(owners) or (self._graph.merged and by_chance):
             self._used |= dict.fromkeys(weights, name)
             return {}
@@ -199,17 +168,14 @@ class _Rows:
             raise NoRowError(f"it uses the weights of {owner} in another shape")
         return {SHARES: owner, "params": 0}
 
-    def _reads_shared(self, node: Node) -> bool:
-        return SHARES in self._by_name.get(self._made_by.get(node.inputs[0], ""), {})
-
 
 def _text(rows: Sequence[Cells]) -> str:
     stream = io.StringIO()
     columns = ["seq", *COLUMNS, *([SHARES] if any(SHARES in row for row in rows) else ())]
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    for number, row in enumerate(rows, 1):
-        writer.writerow({"seq": number, **row})
+    for number, cells in enumerate(rows, 1):
+        writer.writerow({"seq": number, **cells})
     return stream.getvalue()
 
 

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from apuflow.core.errors import ConfigError
-from apuflow.dnnmark.shape import NoOutput, started_windows, whole_windows
+from apuflow.dnnmark.shape import windows
 from apuflow.suites.network import IMAGES, Layer, Network
 
 Size = tuple[int, int]
-_WINDOWED = ("conv", "maxpool", "avgpool")
-_RESIZED = ("deconv", "upsample_nearest")
 
 
 def on_images(network: Network, side: int) -> Network:
@@ -20,9 +18,8 @@ def on_images(network: Network, side: int) -> Network:
     Outputs of a window follow PyTorch's formula, rounded as in the table. A pooling over the whole plane
     stays one (torchvision's adaptive pooling to one pixel).
 
-    Raises:
-        ConfigError: the images are too small for a window, a fully connected layer would get other weights,
-        or a layer's size does not follow from its inputs.
+    Raises ConfigError: images too small for a window, a fully connected layer that would get other weights,
+    or a size that does not follow from the inputs.
     """
     sizes: dict[str, Size] = {IMAGES: (side, side)}
     before: dict[str, Size] = {IMAGES: (network.layers[0].h, network.layers[0].w)}
@@ -59,9 +56,9 @@ def _outputs(layer: Layer, size: Size, side: int) -> Size:
         return layer.out_h, layer.out_w
     if _is_global(layer):
         return 1, 1
-    if layer.op in _WINDOWED:
+    if layer.op in ("conv", "maxpool", "avgpool"):
         return _windows(layer, 0, size[0], side), _windows(layer, 1, size[1], side)
-    if layer.op in _RESIZED:
+    if layer.op in ("deconv", "upsample_nearest"):
         return _scaled(layer, 0, size[0], side), _scaled(layer, 1, size[1], side)
     return size
 
@@ -69,30 +66,14 @@ def _outputs(layer: Layer, size: Size, side: int) -> Size:
 def _windows(layer: Layer, axis: int, size: int, side: int) -> int:
     """Outputs along an axis, rounded down or up as in the table."""
     table, outputs = _along(layer, axis)
-    for rounded in (_down, _up):
-        try:
-            if rounded(layer, axis, table) != outputs:
-                continue
-        except NoOutput:
-            continue
-        try:
-            return rounded(layer, axis, size)
-        except NoOutput:
-            raise _refused(layer, side, f"its window does not fit into {size} pixels") from None
+    span = layer.dilation * (layer.kernel[axis] - 1) + 1
+    for started in (False, True):
+        if windows(table, span, layer.pad[axis], layer.stride[axis], started=started) == outputs:
+            found = windows(size, span, layer.pad[axis], layer.stride[axis], started=started)
+            if found is None:
+                raise _refused(layer, side, f"its window does not fit into {size} pixels")
+            return found
     raise _refused(layer, side, "its outputs in the table do not follow from its window")
-
-
-def _down(layer: Layer, axis: int, size: int) -> int:
-    return whole_windows(size, _span(layer, axis), layer.pad[axis], layer.stride[axis])
-
-
-def _up(layer: Layer, axis: int, size: int) -> int:
-    return started_windows(size, _span(layer, axis), layer.pad[axis], layer.stride[axis], padded=True)
-
-
-def _span(layer: Layer, axis: int) -> int:
-    """Pixels that a window spans."""
-    return layer.dilation * (layer.kernel[axis] - 1) + 1
 
 
 def _scaled(layer: Layer, axis: int, size: int, side: int) -> int:
@@ -108,15 +89,13 @@ def _along(layer: Layer, axis: int) -> Size:
 
 
 def _is_global(layer: Layer) -> bool:
-    return (
-        layer.op == "avgpool" and layer.kernel == (layer.h, layer.w) and (layer.out_h, layer.out_w) == (1, 1)
-    )
+    covers = layer.kernel == (layer.h, layer.w) and (layer.out_h, layer.out_w) == (1, 1)
+    return layer.op == "avgpool" and covers
 
 
 def _refused(layer: Layer, side: int, why: str) -> ConfigError:
-    return ConfigError(
+    what, remedy = (
         f"layer {layer.name} has no size on these images: {why}",
-        key="layer.image",
-        value=side,
-        remedy="another size, or leave image out",
+        "another size, or leave image out",
     )
+    return ConfigError(what, key="layer.image", value=side, remedy=remedy)

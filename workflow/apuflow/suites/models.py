@@ -1,43 +1,87 @@
-"""Reads ONNX files without their weights.
+"""The graph of a model: operators under ONNX' names in the order of execution; and how ONNX files are read.
 
-The library is optional: ``pip install apuflow[onnx]``. Source: ONNX' ``onnx.proto``.
+The libraries are optional: ``pip install apuflow[onnx]``. Source: ONNX' ``onnx.proto``.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.nodes import OTHER_TYPE, Graph, Node, Problem
 
+Dims: TypeAlias = tuple[int, ...]
+Cells: TypeAlias = dict[str, int | str]
+Problem: TypeAlias = tuple[str, str, str]
+"""A node without a row: operator, name, and reason (empty: the operator has no row)."""
+OTHER_TYPE: Final = "tensor of "
+"""Placeholder for the operator in a problem of a tensor's type."""
+HANDED_ON: Final = frozenset(("Identity", "Dropout", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Cast"))
+"""Operators that compute nothing in inference."""
 SMALL: Final = 16
 """Largest number of values of constants that are read: ends of a Clip, axes of a mean."""
 _OPSET_OF_AXIS: Final = 13
 """Before this opset a softmax flattened all dimensions from its axis on (default 1)."""
+_ONNX: Final = ("", "ai.onnx")
+"""Names of the domain of ONNX' own operators."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator of a graph under its ONNX name, with names of tensors, and attributes by ONNX name."""
+
+    op: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model: nodes in the order of execution, and shapes of tensors by name.
+
+    Attributes:
+        source: the file or module, for messages.
+        weights: names of learnt and constant tensors.
+        images: names of the inputs.
+        constants: values of small constant tensors, by name.
+        problems: parts that no table can hold, such as number types other than fp32.
+        left_out: sentences about parts of the model that the graph lacks.
+        merged: whether equal constants may share a name, as in ONNX exports.
+    """
+
+    source: str
+    nodes: Sequence[Node]
+    shapes: Mapping[str, Dims]
+    weights: frozenset[str]
+    images: frozenset[str]
+    constants: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    problems: Sequence[Problem] = ()
+    left_out: Sequence[str] = ()
+    merged: bool = False
+
+
+class NoRowError(ValueError):
+    """Why a node has no row."""
 
 
 def library(name: str, extra: str) -> Any:
-    """Import a library that is an extra of apuflow.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """Import a library that is an extra of apuflow. Raises ConfigError: it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise ConfigError(
-            f"the Python library {name} is not installed", remedy=f"pip install 'apuflow[{extra}]'"
-        ) from None
+        what, remedy = f"the Python library {name} is not installed", f"pip install 'apuflow[{extra}]'"
+        raise ConfigError(what, remedy=remedy) from None
 
 
 def read_onnx(file: Path) -> Graph:
     """The graph of an ONNX file for one image; external weights are not read.
 
-    Raises:
-        ConfigError: onnx is not installed, or the file is no model.
+    Raises ConfigError: onnx is not installed, or the file is no model.
     """
     onnx = library("onnx", "onnx")
     inference = library("onnx.shape_inference", "onnx")
@@ -77,10 +121,6 @@ def read_onnx(file: Path) -> Graph:
     )
 
 
-_ONNX: Final = ("", "ai.onnx")
-"""Names of the domain of ONNX' own operators."""
-
-
 def _one_image(graph: Any) -> None:
     """Set a named first dimension, such as the batch, to 1, and infer the shapes again."""
     initial = {tensor.name for tensor in graph.initializer}
@@ -104,7 +144,6 @@ def _node(onnx: Any, node: Any, opset: int) -> Node:
 
 
 def _constants(onnx: Any, tensors: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Values of small constants."""
     for name, tensor in tensors.items():
         inside = tensor.data_location != onnx.TensorProto.EXTERNAL
         if tensor.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.INT64) and inside:

@@ -8,14 +8,15 @@ forward, except for layers that read the images, which need no gradient of their
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
-from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
+from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.suites.spec import workspace_bytes
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, with_algorithm
+from apuflow.suites.step import PHASES_OF, Choice, Passes, Phase, Step
 from apuflow.suites.table import Row, read_rows
 
 COLUMNS: Final = (
@@ -27,7 +28,6 @@ SHARES: Final = "shares"
 """Optional column: the earlier layer whose weights a layer shares."""
 IMAGES: Final = "input"
 """Name of the images among a layer's inputs."""
-FLOAT_BYTES: Final = 4
 _POINTWISE: Final = ("relu", "relu6", "sigmoid", "tanh", "gelu", "clipped_relu")
 
 
@@ -68,37 +68,40 @@ class Layer:
         return IMAGES in self.inputs
 
     @property
+    def window(self) -> dict[str, int]:
+        """Filter, padding and stride, under the keys of an operation."""
+        names = (f"{name}_{side}" for name in ("kernel", "pad", "stride") for side in ("h", "w"))
+        return dict(zip(names, (*self.kernel, *self.pad, *self.stride), strict=True))
+
+    @property
     def out_elements(self) -> int:
         """Values of the output for one image."""
         return self.images * self.out_c * self.out_h * self.out_w
 
     @property
-    def weights(self) -> int:
-        """Learnt values from the shape, and 0 for a layer that shares weights.
+    def _filters(self) -> int:
+        """Weights without the bias, also of a layer that shares them."""
+        taps = self.kernel[0] * self.kernel[1]
+        inputs = {
+            "conv": self.c // self.groups * taps,
+            "deconv": self.c * taps,
+            "fc": self.c * self.h * self.w,
+        }
+        return self.out_c * inputs.get(self.op, 0)
 
-        Batch normalisation may have scale and shift or not.
-        """
+    @property
+    def weights(self) -> int:
+        """Learnt values from the shape (normalisations: the table's); 0 for a layer that shares weights."""
         if self.shares:
             return 0
-        taps = self.kernel[0] * self.kernel[1]
-        if self.op == "conv":
-            return self.out_c * (self.c // self.groups) * taps + self.out_c * self.bias
-        if self.op == "deconv":
-            return self.c * self.out_c * taps + self.out_c * self.bias
-        if self.op == "fc":
-            return self.out_c * (self.c * self.h * self.w) + self.out_c * self.bias
-        return self.params if self.op == "batchnorm" else 0
+        learnt = self._filters + self.out_c * self.bias if self._filters else 0
+        return self.params if self.op == "batchnorm" else learnt
 
     @property
     def multiply_adds(self) -> int:
         """Multiply-adds of one image from the shape."""
-        taps = self.kernel[0] * self.kernel[1]
-        plane = self.out_h * self.out_w
-        if self.op == "conv":
-            return self.images * self.out_c * plane * (self.c // self.groups) * taps
-        if self.op == "deconv":
-            return self.images * self.c * self.h * self.w * self.out_c * taps
-        return self.images * self.out_c * self.c * self.h * self.w if self.op == "fc" else 0
+        pixels = {"conv": self.out_h * self.out_w, "deconv": self.h * self.w}.get(self.op, 1)
+        return self.images * pixels * self._filters
 
 
 @dataclass(frozen=True)
@@ -119,10 +122,12 @@ class Memory:
     workspace: int
     momentum: int
 
-    @property
-    def total(self) -> int:
-        """All of it."""
-        return self.weights + self.activations + self.gradients + self.workspace + self.momentum
+    @classmethod
+    def of(cls, params: int, values: int, direction: Passes, workspace: int = 0) -> Self:
+        """Memory of so many learnt values and values between layers, in fp32."""
+        weights, activations = FLOAT_BYTES * params, FLOAT_BYTES * values
+        gradients = 0 if direction == "fwd" else weights + activations
+        return cls(weights, activations, gradients, workspace, weights if direction == "both" else 0)
 
 
 @dataclass(frozen=True)
@@ -141,71 +146,86 @@ class Network:
         """Multiply-adds of one image."""
         return sum(layer.multiply_adds for layer in self.layers)
 
-    @cached_property
-    def _channels(self) -> dict[str, int]:
-        """Output channels of each layer."""
-        return {layer.name: layer.out_c for layer in self.layers}
-
     def steps(self, choice: Choice, n: int) -> Iterator[Step]:
         """An iteration of ``n`` images: forward in order, backward in reverse, then the update.
 
-        A bias is a separate step, after its layer forward and before it backward.
+        A bias is a separate step, after its layer forward and before it backward. It has no flop, because
+        suites count the layer's multiply-adds only.
         """
         for phase in PHASES_OF[choice.direction]:
             for layer in reversed(self.layers) if phase == "backward" else self.layers:
                 if phase == "update":
-                    yield from _update(layer)
+                    if layer.weights:
+                        yield Step(layer.number, layer.name, "sgd", phase, {"elements": layer.weights})
                     continue
-                step = _step(layer, phase, n)
-                if layer.op == "concat":
-                    channels = ",".join(str(self._channels.get(name, 0)) for name in layer.inputs)
-                    step = replace(step, shape={**step.shape, "channels": channels})
-                both = (step, _bias(layer, phase, n)) if choice.bias and layer.bias else (step,)
+                gradients = 1 if phase == "forward" or layer.reads_images else 2
+                flop = 2 * layer.multiply_adds * n * gradients
+                shape = self._shape(layer, phase, n, choice)
+                both = [Step(layer.number, layer.name, layer.op, phase, shape, flop=flop)]
+                if choice.bias and layer.bias:
+                    shape = {"n": n * layer.images, "c": layer.out_c, "h": layer.out_h, "w": layer.out_w}
+                    both.append(Step(layer.number, layer.name, "bias", phase, shape))
                 yield from reversed(both) if phase == "backward" else both
+
+    def _shape(self, layer: Layer, phase: Phase, n: int, choice: Choice) -> dict[str, Scalar]:
+        shape: dict[str, Scalar] = {"n": n * layer.images, "c": layer.c, "h": layer.h, "w": layer.w}
+        out = {"out_h": layer.out_h, "out_w": layer.out_w}
+        if layer.op in ("conv", "deconv"):
+            shape |= {"num_output": layer.out_c, **layer.window}
+            if layer.dilation != 1:
+                shape |= {"dilation_h": layer.dilation, "dilation_w": layer.dilation}
+            if layer.groups != 1:
+                shape |= {"groups": layer.groups}
+            if layer.op == "deconv":
+                return shape | out
+            if phase == "backward" and layer.reads_images:
+                shape |= {"propagation": False}
+            return shape | {"algorithm": choice.algorithm}
+        if layer.op == "fc":
+            return shape | {"num_output": layer.out_c}
+        if layer.op in ("maxpool", "avgpool"):
+            return shape | layer.window | out
+        if layer.op == "lrn":
+            return shape | {"local_size": layer.kernel[0]}
+        if layer.op == "concat":
+            return shape | {"channels": ",".join(str(self._channels.get(name, 0)) for name in layer.inputs)}
+        if layer.op in ("add", "upsample_nearest"):
+            return shape | {"inputs": len(layer.inputs)} | out
+        return shape
+
+    @cached_property
+    def _channels(self) -> dict[str, int]:
+        return {layer.name: layer.out_c for layer in self.layers}
 
     def memory(self, choice: Choice, n: int) -> Memory:
         """Bytes of an iteration of ``n`` images, in fp32."""
-        backward, update = choice.direction != "fwd", choice.direction == "both"
         first = self.layers[0]
         held = first.images * first.c * first.h * first.w
         held += sum(layer.out_elements for layer in self.layers if layer.op not in (*_POINTWISE, "dropout"))
-        activations = FLOAT_BYTES * n * held
-        weights = FLOAT_BYTES * self.params
         filtering = (step for step in self.steps(choice, n) if step.op in ("conv", "deconv"))
-        return Memory(
-            weights,
-            activations,
-            (weights + activations) if backward else 0,
-            max((workspace_bytes(with_algorithm(step, choice)) for step in filtering), default=0),
-            weights if update else 0,
-        )
+        workspace = max(map(workspace_bytes, filtering), default=0)
+        return Memory.of(self.params, n * held, choice.direction, workspace)
 
 
 def read_network(file: Path) -> Network:
-    """The network of a table.
-
-    Raises:
-        ConfigError: not a table of layers, or a layer reads a later one.
-    """
+    """The network of a table. Raises ConfigError: not a table of layers, or two layers have one name."""
     rows = read_rows(file, COLUMNS)
     layers = tuple(_layer(number, row) for number, row in enumerate(rows, 1))
-    _check_shared(layers, rows)
+    _check(layers, rows)
     return Network(layers)
 
 
-def _check_shared(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
-    """Refuse a layer that shares weights of no earlier layer."""
+def _check(layers: Sequence[Layer], rows: Sequence[Row]) -> None:
+    """Refuse a repeated name, and a layer that shares weights of no earlier layer."""
     before: dict[str, Layer] = {}
     for layer, row in zip(layers, rows, strict=True):
+        if layer.name in before:
+            raise row.wrong("name", "two layers have this name", "rename one")
         owner = before.get(layer.shares)
         if layer.shares and (owner is None or owner.shares or _of_weights(owner) != _of_weights(layer)):
-            raise ConfigError(
-                "no layer before this one has weights of this shape under this name",
-                file=f"{row.file}:{row.line}",
-                key=SHARES,
-                value=layer.shares,
-                remedy="name the first layer that uses these weights, or leave the cell empty",
-            )
+            remedy = "name the first layer that uses these weights, or leave the cell empty"
+            what = "no layer before this one has weights of this shape under this name"
+            raise row.wrong(SHARES, what, remedy)
         before[layer.name] = layer
 
 
@@ -216,21 +236,17 @@ def _of_weights(layer: Layer) -> tuple[object, ...]:
 
 
 def _layer(number: int, row: Row) -> Layer:
-    op = row.text("op")
     groups = row.whole("groups", 1, 1)
+    kernel_h = row.whole("kernel_h", 1, 1)
+    sizes = row.sizes("out_c", "out_h", "out_w") | {side: row.size(f"in_{side}") for side in ("c", "h", "w")}
     layer = Layer(
         number=number,
         name=row.text("name"),
-        op=op,
+        op=row.text("op"),
         inputs=tuple(row.text("inputs").replace("+", " ").replace(";", " ").split()),
-        images=row.whole("in_n", minimum=1),
-        c=row.whole("in_c", minimum=1),
-        h=row.whole("in_h", minimum=1),
-        w=row.whole("in_w", minimum=1),
-        out_c=row.whole("out_c", minimum=1),
-        out_h=row.whole("out_h", minimum=1),
-        out_w=row.whole("out_w", minimum=1),
-        kernel=(row.whole("kernel_h", 1, 1), row.whole("kernel_w", row.whole("kernel_h", 1, 1), 1)),
+        images=row.size("in_n"),
+        **sizes,
+        kernel=(kernel_h, row.whole("kernel_w", kernel_h, 1)),
         stride=(row.whole("stride_h", 1, 1), row.whole("stride_w", 1, 1)),
         pad=(row.whole("pad_h", 0), row.whole("pad_w", 0)),
         dilation=row.whole("dilation", 1, 1),
@@ -241,74 +257,6 @@ def _layer(number: int, row: Row) -> Layer:
         shares=row.cells.get(SHARES, "").strip(),
     )
     if layer.c % groups or layer.out_c % groups:
-        raise ConfigError(
-            "channels are no multiple of the groups",
-            file=f"{row.file}:{row.line}",
-            key="groups",
-            value=groups,
-            remedy=f"a divisor of {layer.c} and {layer.out_c}",
-        )
+        remedy = f"a divisor of {layer.c} and {layer.out_c}"
+        raise row.wrong("groups", "channels are no multiple of the groups", remedy)
     return layer
-
-
-def _step(layer: Layer, phase: Phase, n: int) -> Step:
-    macs = layer.multiply_adds * n
-    gradients = 1 if phase == "forward" or layer.reads_images else 2
-    shape: dict[str, int | str] = {"n": n * layer.images, "c": layer.c, "h": layer.h, "w": layer.w}
-    if layer.op in ("conv", "deconv"):
-        shape |= {
-            "k": layer.out_c,
-            **_window(layer),
-            "dilation": layer.dilation,
-            "groups": layer.groups,
-            "data": int(not layer.reads_images),
-            "out_h": layer.out_h,
-            "out_w": layer.out_w,
-        }
-    elif layer.op == "fc":
-        shape |= {"k": layer.out_c, "data": int(not layer.reads_images)}
-    elif layer.op in ("maxpool", "avgpool"):
-        shape |= {**_window(layer), "out_h": layer.out_h, "out_w": layer.out_w}
-    elif layer.op == "lrn":
-        shape |= {"size": layer.kernel[0]}
-    elif layer.op in ("add", "concat", "upsample_nearest"):
-        shape |= {"inputs": len(layer.inputs), "k": layer.out_c, "out_h": layer.out_h, "out_w": layer.out_w}
-    return Step(layer.number, layer.name, layer.op, phase, shape, flop=2 * macs * gradients)
-
-
-def _bias(layer: Layer, phase: Phase, n: int) -> Step:
-    """The bias of a layer, without flop, because suites count the layer's multiply-adds only."""
-    shape: dict[str, int | str] = {"n": n * layer.images, "c": layer.out_c}
-    shape |= {"h": layer.out_h, "w": layer.out_w}
-    return Step(layer.number, layer.name, "bias", phase, shape)
-
-
-def _window(layer: Layer) -> dict[str, int | str]:
-    return {
-        "kernel_h": layer.kernel[0],
-        "kernel_w": layer.kernel[1],
-        "stride_h": layer.stride[0],
-        "stride_w": layer.stride[1],
-        "pad_h": layer.pad[0],
-        "pad_w": layer.pad[1],
-    }
-
-
-def _update(layer: Layer) -> Iterator[Step]:
-    if layer.weights:
-        yield Step(layer.number, layer.name, "sgd", "update", {"elements": layer.weights})
-
-
-def check_names(layers: Sequence[Layer], file: Path) -> None:
-    """Refuse a table with a repeated name.
-
-    Raises:
-        ConfigError: with the name.
-    """
-    seen: set[str] = set()
-    for layer in layers:
-        if layer.name in seen:
-            raise ConfigError(
-                "two layers have this name", file=file, key="name", value=layer.name, remedy="rename one"
-            )
-        seen.add(layer.name)

@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from apuflow.dnnmark.shape import NoOutput, started_windows, whole_windows
-from apuflow.suites.nodes import Cells, Dims, Graph, Node, NoRowError
+from apuflow.dnnmark.shape import windows
+from apuflow.suites.models import Cells, Dims, Graph, Node, NoRowError
 
-ToRow: TypeAlias = Callable[[Node, Graph], Cells]
+ToRow: TypeAlias = Callable[[Node, Graph, str], Cells]
+"""Makes the row of a node, as a layer of this kind."""
 AXES: Final = ("h", "w")
 
 
@@ -38,16 +39,22 @@ def _data(node: Node, graph: Graph) -> str:
     return next(name for name in node.inputs if name and name not in graph.weights)
 
 
-def _plain(op: str) -> ToRow:
-    def row(node: Node, graph: Graph) -> Cells:
-        c, h, w = _sizes(graph, _data(node, graph))
-        out_c, out_h, out_w = _sizes(graph, node.outputs[0])
-        return {
-            **{"op": op, "in_n": 1, "in_c": c, "in_h": h, "in_w": w},
-            **{"out_c": out_c, "out_h": out_h, "out_w": out_w, "params": 0, "macs": 0},
-        }
+def _cells(
+    op: str, n: int, image: Sequence[int], out: Sequence[int], params: int = 0, macs: int = 0
+) -> Cells:
+    """Columns of every row; ``image`` and ``out`` are channels, height and width."""
+    names = ("in_c", "in_h", "in_w", "out_c", "out_h", "out_w")
+    sizes = dict(zip(names, (*image, *out), strict=True))
+    return {"op": op, "in_n": n, **sizes, "params": params, "macs": macs}
 
-    return row
+
+def _plain(node: Node, graph: Graph, op: str) -> Cells:
+    return _cells(op, 1, _sizes(graph, _data(node, graph)), _sizes(graph, node.outputs[0]))
+
+
+def _window_cells(kernel: Sequence[int], stride: Sequence[int], pads: Sequence[int] = (0, 0)) -> Cells:
+    names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w")
+    return dict(zip(names, (*kernel, *stride, *pads), strict=True))
 
 
 def _refuse(node: Node, **usual: int) -> None:
@@ -58,43 +65,42 @@ def _refuse(node: Node, **usual: int) -> None:
             raise NoRowError(f"{name} {given}")
 
 
+def _refuse_other_padding(node: Node) -> None:
+    mode = node.attributes.get("padding_mode", "zeros")
+    if mode != "zeros":
+        raise NoRowError(f"{mode} padding: a row has zeros there")
+
+
+def _refuse_dilation(node: Node) -> None:
+    if _pair(node, "dilations") != (1, 1):
+        raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+
+
 def _pair(node: Node, name: str) -> tuple[int, int]:
     first, second = node.attributes.get(name, (1, 1))
     return int(first), int(second)
 
 
-def _padding(
-    node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]
-) -> tuple[int, int, int, int]:
+def _padding(node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:
     """Top, left, bottom, right. ``SAME`` gives an output per stride and puts odd padding at one end."""
     automatic = node.attributes.get("auto_pad", "NOTSET")
     if automatic not in ("SAME_UPPER", "SAME_LOWER"):
-        top, left, bottom, right = (
-            node.attributes.get("pads", (0, 0, 0, 0)) if automatic == "NOTSET" else (0,) * 4
-        )
-        return int(top), int(left), int(bottom), int(right)
-    ends = []
-    for axis in range(2):
-        outputs = -(-size[axis] // stride[axis])
-        whole = max((outputs - 1) * stride[axis] + span[axis] - size[axis], 0)
-        ends.append(
-            (whole // 2, whole - whole // 2)
-            if automatic == "SAME_UPPER"
-            else (whole - whole // 2, whole // 2)
-        )
-    return ends[0][0], ends[1][0], ends[0][1], ends[1][1]
+        pads = node.attributes.get("pads", (0,) * 4) if automatic == "NOTSET" else (0,) * 4
+        return tuple(int(pad) for pad in pads)
+    wanted = [(-(-size[axis] // stride[axis]) - 1) * stride[axis] + span[axis] for axis in range(2)]
+    whole = [max(wanted[axis] - size[axis], 0) for axis in range(2)]
+    less, more = [pad // 2 for pad in whole], [pad - pad // 2 for pad in whole]
+    return (*less, *more) if automatic == "SAME_UPPER" else (*more, *less)
 
 
 def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Cells:
     """Kernel, stride and padding that give the known output.
 
-    Raises:
-        NoRowError: not two dimensions, unequal padding, or another output.
+    Raises NoRowError: not two dimensions, unequal padding, or another output.
     """
     if len(kernel) != 2 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
-    if node.attributes.get("padding_mode", "zeros") != "zeros":
-        raise NoRowError(f"{node.attributes['padding_mode']} padding: a row has zeros there")
+    _refuse_other_padding(node)
     stride, dilation = _pair(node, "strides"), _pair(node, "dilations")
     span = [dilation[axis] * (kernel[axis] - 1) + 1 for axis in range(2)]
     size = [int(cells[f"in_{side}"]) for side in AXES]
@@ -109,29 +115,13 @@ def _window(node: Node, graph: Graph, kernel: Sequence[int], cells: Cells) -> Ce
         if not pooled or ceil or min(*pads, *further) < 0:
             raise NoRowError(f"its padding differs between sides: {top},{left} and {bottom},{right}")
         ceil = 1
-    counts = [_count(size[a], span[a], pads[a], stride[a], ceil) for a in range(2)]
-    if any(out[a] not in counts[a] for a in range(2)):
+    if out != [windows(size[a], span[a], pads[a], stride[a], started=bool(ceil)) for a in range(2)]:
         raise NoRowError(f"its output {out[0]}x{out[1]} does not follow from its window, stride and padding")
-    return {
-        **{"kernel_h": kernel[0], "kernel_w": kernel[1], "stride_h": stride[0], "stride_w": stride[1]},
-        **{"pad_h": pads[0], "pad_w": pads[1]},
-        **({"ceil_mode": ceil} if pooled else {}),
-    }
+    return _window_cells(kernel, stride, pads) | ({"ceil_mode": ceil} if pooled else {})
 
 
 def _in_dimensions(count: int) -> str:
-    """In words."""
     return "1 dimension" if count == 1 else f"{count} dimensions"
-
-
-def _count(size: int, span: int, pad: int, stride: int, ceil: int) -> set[int]:
-    """Possible outputs of a window along an axis."""
-    try:
-        if not ceil:
-            return {whole_windows(size, span, pad, stride)}
-        return {started_windows(size, span, pad, stride, padded=True)}
-    except NoOutput:
-        return set()
 
 
 def _filters(node: Node, graph: Graph) -> Dims:
@@ -151,40 +141,42 @@ def _has_bias(node: Node, graph: Graph, outputs: int) -> bool:
     return True
 
 
-def _convolution(node: Node, graph: Graph) -> Cells:
+def _learnt(node: Node, graph: Graph, weights: int, cells: Cells, plane: str) -> Cells:
+    """Bias, learnt values and multiply-adds: of each weight one per pixel of a plane, ``in`` or ``out``."""
+    out = int(cells["out_c"])
+    bias = _has_bias(node, graph, out)
+    macs = weights * int(cells[f"{plane}_h"]) * int(cells[f"{plane}_w"])
+    return {"bias": int(bias), "params": weights + out * bias, "macs": macs}
+
+
+def _convolution(node: Node, graph: Graph, op: str) -> Cells:
     filters = _filters(node, graph)
     if len(filters) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(filters) - 2)}")
     dilations = _pair(node, "dilations")
     if dilations[0] != dilations[1]:
         raise NoRowError(f"dilations {dilations}")
-    cells = _plain("conv")(node, graph)
+    cells = _plain(node, graph, op)
     out, groups = int(cells["out_c"]), int(node.attributes.get("group", 1))
     products = math.prod(filters)
     if products != out * (int(cells["in_c"]) // groups) * filters[2] * filters[3]:
         raise NoRowError(f"its weights {filters} are not those of {groups} groups of its channels")
-    bias = _has_bias(node, graph, out)
-    return {
-        **cells,
-        **_window(node, graph, filters[2:], cells),
-        **{"dilation": dilations[0], "groups": groups, "bias": int(bias)},
-        **{"params": products + out * bias, "macs": products * int(cells["out_h"]) * int(cells["out_w"])},
-    }
+    learnt = _learnt(node, graph, products, cells, "out")
+    window = _window(node, graph, filters[2:], cells)
+    return cells | window | {"dilation": dilations[0], "groups": groups} | learnt
 
 
-def _transposed(node: Node, graph: Graph) -> Cells:
+def _transposed(node: Node, graph: Graph, op: str) -> Cells:
     """A transposed convolution, whose output may be larger by a part of a stride."""
     filters = _filters(node, graph)
     if len(filters) != 4 or len(_dims(graph, _data(node, graph))) != 4:
         raise NoRowError(f"a window of {_in_dimensions(len(filters) - 2)}")
-    if node.attributes.get("padding_mode", "zeros") != "zeros":
-        raise NoRowError(f"{node.attributes['padding_mode']} padding: a row has zeros there")
+    _refuse_other_padding(node)
     _refuse(node, group=1)
-    if _pair(node, "dilations") != (1, 1):
-        raise NoRowError(f"dilations {_pair(node, 'dilations')}")
+    _refuse_dilation(node)
     if node.attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise NoRowError("auto_pad: export it with explicit pads")
-    cells = _plain("deconv")(node, graph)
+    cells = _plain(node, graph, op)
     top, left, bottom, right = (int(pad) for pad in node.attributes.get("pads", (0, 0, 0, 0)))
     if (top, left) != (bottom, right):
         raise NoRowError(f"its padding differs between sides: {top},{left} and {bottom},{right}")
@@ -192,68 +184,48 @@ def _transposed(node: Node, graph: Graph) -> Cells:
     for axis, pad in ((0, top), (1, left)):
         rest = int(cells[f"out_{AXES[axis]}"]) - (int(cells[f"in_{AXES[axis]}"]) - 1) * stride[axis]
         rest += 2 * pad - filters[2 + axis]
-        if (
-            not 0 <= rest < stride[axis]
-        ):  # a rest is output_padding, which no engine runs: the suite reports it
+        if not 0 <= rest < stride[axis]:  # it is output_padding, which no engine runs: the suite reports it
             raise NoRowError("its output does not follow from its window, stride and padding")
-    out = int(cells["out_c"])
-    bias, products = _has_bias(node, graph, out), math.prod(filters)
-    return {
-        **cells,
-        **{"kernel_h": filters[2], "kernel_w": filters[3], "stride_h": stride[0], "stride_w": stride[1]},
-        **{"pad_h": top, "pad_w": left, "groups": 1, "bias": int(bias)},
-        **{"params": products + out * bias, "macs": products * int(cells["in_h"]) * int(cells["in_w"])},
-    }
+    learnt = _learnt(node, graph, math.prod(filters), cells, "in")
+    return cells | _window_cells(filters[2:], stride, (top, left)) | {"groups": 1} | learnt
 
 
-def _pool(op: str) -> ToRow:
-    def row(node: Node, graph: Graph) -> Cells:
-        if _pair(node, "dilations") != (1, 1):
-            raise NoRowError(f"dilations {_pair(node, 'dilations')}")
-        _refuse(node, storage_order=0, divisor_override=0, return_indices=0)
-        if len([name for name in node.outputs if name]) > 1:
-            raise NoRowError("it gives the places of its maxima, too")
-        kernel = node.attributes["kernel_shape"]
-        if len(kernel) != 2:
-            raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
-        cells = _plain(op)(node, graph)
-        return {**cells, **_window(node, graph, kernel, cells)}
-
-    return row
+def _pool(node: Node, graph: Graph, op: str) -> Cells:
+    _refuse_dilation(node)
+    _refuse(node, storage_order=0, divisor_override=0, return_indices=0)
+    if len([name for name in node.outputs if name]) > 1:
+        raise NoRowError("it gives the places of its maxima, too")
+    kernel = node.attributes["kernel_shape"]
+    if len(kernel) != 2:
+        raise NoRowError(f"a window of {_in_dimensions(len(kernel))}")
+    cells = _plain(node, graph, op)
+    return cells | _window(node, graph, kernel, cells)
 
 
-def _global_pool(op: str) -> ToRow:
+def _global_pool(node: Node, graph: Graph, op: str) -> Cells:
     """Adjacent windows that cover the image: one per output."""
-
-    def row(node: Node, graph: Graph) -> Cells:
-        cells = _plain(op)(node, graph)
-        if len(_dims(graph, _data(node, graph))) != 4:
-            raise NoRowError("it takes the mean or maximum of something else than images")
-        kernel = []
-        for side in AXES:
-            size, out = int(cells[f"in_{side}"]), int(cells[f"out_{side}"])
-            if size % out:
-                raise NoRowError(f"{size} pixels to {out}: its windows differ in size")
-            kernel.append(size // out)
-        h, w = kernel
-        return {
-            **cells,
-            **{"kernel_h": h, "kernel_w": w, "stride_h": h, "stride_w": w, "pad_h": 0, "pad_w": 0},
-        }
-
-    return row
+    cells = _plain(node, graph, op)
+    if len(_dims(graph, _data(node, graph))) != 4:
+        raise NoRowError("it takes the mean or maximum of something else than images")
+    kernel = []
+    for side in AXES:
+        size, out = int(cells[f"in_{side}"]), int(cells[f"out_{side}"])
+        if size % out:
+            raise NoRowError(f"{size} pixels to {out}: its windows differ in size")
+        kernel.append(size // out)
+    return cells | _window_cells(kernel, kernel)
 
 
-def _mean(node: Node, graph: Graph) -> Cells:
+def _mean(node: Node, graph: Graph, op: str) -> Cells:
     """A mean of each channel of an image; its axes are an attribute before opset 18, then an input."""
     given = node.inputs[1] if len(node.inputs) > 1 else ""
     axes = graph.constants.get(given, ()) if given else node.attributes.get("axes", ())
     if sorted(int(axis) % 4 for axis in axes) != [2, 3]:
         raise NoRowError("a mean over something else than the pixels of each channel")
-    return _global_pool("avgpool")(node, graph)
+    return _global_pool(node, graph, op)
 
 
-def _product(node: Node, graph: Graph) -> Cells:
+def _product(node: Node, graph: Graph, op: str) -> Cells:
     """A fully connected layer, whose second factor is learnt."""
     if node.inputs[1] not in graph.weights:
         raise NoRowError("a product of two tensors that are not learnt is no layer of a table")
@@ -262,49 +234,41 @@ def _product(node: Node, graph: Graph) -> Cells:
     dims = _dims(graph, node.inputs[0])
     if len(dims) != 2:
         raise NoRowError(f"a product with a tensor of {_in_dimensions(len(dims))}")
-    _refuse(node, transA=0)
-    for name in ("alpha", "beta"):
-        if node.attributes.get(name, 1.0) != 1.0:
-            raise NoRowError(f"{name} {node.attributes[name]}")
+    _refuse(node, transA=0, alpha=1, beta=1)
     features, outputs = dims[1], _dims(graph, node.outputs[0])[1]
     bias = _has_bias(node, graph, outputs)
-    return {
-        **{"op": "fc", "in_n": 1, "in_c": features, "in_h": 1, "in_w": 1},
-        **{"out_c": outputs, "out_h": 1, "out_w": 1, "bias": int(bias)},
-        **{"params": outputs * (features + bias), "macs": outputs * features},
-    }
+    params, macs = outputs * (features + bias), outputs * features
+    return _cells(op, 1, (features, 1, 1), (outputs, 1, 1), params, macs) | {"bias": int(bias)}
 
 
-def _normalised(node: Node, graph: Graph) -> Cells:
+def _normalised(node: Node, graph: Graph, op: str) -> Cells:
     """Batch normalisation; it may have scale and shift or not."""
     _refuse(node, spatial=1)
-    cells = _plain("batchnorm")(node, graph)
+    cells = _plain(node, graph, op)
     return {**cells, "params": sum(math.prod(graph.shapes[name]) for name in node.inputs[1:3] if name)}
 
 
-def _response(node: Node, graph: Graph) -> Cells:
-    return {**_plain("lrn")(node, graph), "kernel_h": int(node.attributes["size"])}
+def _response(node: Node, graph: Graph, op: str) -> Cells:
+    return {**_plain(node, graph, op), "kernel_h": int(node.attributes["size"])}
 
 
-def _sum(node: Node, graph: Graph) -> Cells:
+def _sum(node: Node, graph: Graph, op: str) -> Cells:
     read = [name for name in node.inputs if name not in graph.weights]
-    alike = len(read) == len(node.inputs) == 2 and _dims(graph, read[0]) == _dims(graph, read[1])
-    if not alike:
+    if not (len(read) == len(node.inputs) == 2 and _dims(graph, read[0]) == _dims(graph, read[1])):
         raise NoRowError("not a sum of two tensors of one shape")
-    if node.attributes.get("alpha", 1) != 1:
-        raise NoRowError(f"alpha {node.attributes['alpha']}")
-    return _plain("add")(node, graph)
+    _refuse(node, alpha=1)
+    return _plain(node, graph, op)
 
 
-def _joined(node: Node, graph: Graph) -> Cells:
+def _joined(node: Node, graph: Graph, op: str) -> Cells:
     if int(node.attributes.get("axis", 1)) not in (1, 1 - len(_dims(graph, node.outputs[0]))):
         raise NoRowError("joined along another axis than channels")
     if any(name in graph.weights for name in node.inputs):
         raise NoRowError("it joins a tensor that no layer makes")
-    return _plain("concat")(node, graph)
+    return _plain(node, graph, op)
 
 
-def _softmax(node: Node, graph: Graph) -> Cells:
+def _softmax(node: Node, graph: Graph, op: str) -> Cells:
     """Softmax over channels, the last axis, or (``flattened``, before opset 13) all from ``axis`` on."""
     dims = _dims(graph, _data(node, graph))
     if node.attributes.get("axis") is None:
@@ -315,17 +279,14 @@ def _softmax(node: Node, graph: Graph) -> Cells:
     if axis == 0:
         raise NoRowError("over the images")
     if axis == 1 and (last or not flattened):
-        return _plain("softmax")(node, graph)
+        return _plain(node, graph, op)
     if not last and not flattened:
         raise NoRowError(f"over dimension {axis} of {len(dims)}")
     rows, width = math.prod(dims[1:axis]), math.prod(dims[axis:])
-    return {
-        **{"op": "softmax", "in_n": rows, "in_c": width, "in_h": 1, "in_w": 1},
-        **{"out_c": width, "out_h": 1, "out_w": 1, "params": 0, "macs": 0},
-    }
+    return _cells(op, rows, (width, 1, 1), (width, 1, 1))
 
 
-def _clipped(node: Node, graph: Graph) -> Cells:
+def _clipped(node: Node, graph: Graph, op: str) -> Cells:
     """From 0 up, or from 0 to 6; ONNX has the ends as attributes before opset 11, then as inputs."""
     ends: list[float | None] = []
     for place, name in ((1, "min"), (2, "max")):
@@ -336,43 +297,43 @@ def _clipped(node: Node, graph: Graph) -> Cells:
         ends.append(None if value is None or abs(value) > 1e38 else float(value))
     if ends[0] != 0 or (ends[1] is not None and ends[1] <= 0):
         raise NoRowError(f"it clips to {ends[0]} and {ends[1]}: a row has 0 and 6, or 0 alone")
-    op = {None: "relu", 6.0: "relu6"}.get(ends[1], "clipped_relu")
-    return _plain(op)(node, graph)
+    return _plain(node, graph, {None: op, 6.0: "relu6"}.get(ends[1], "clipped_relu"))
 
 
-def _left_out_of_average(node: Node) -> list[str]:
-    pads = node.attributes.get("pads", (0,))
-    if any(pads) and int(node.attributes.get("count_include_pad", 0)):
-        return [
-            "The padding of average pooling counts in the model's means (count_include_pad) and not here."
-        ]
-    return []
-
-
-ROWS: Final[Mapping[str, ToRow]] = {
-    "Conv": _convolution,
-    "ConvTranspose": _transposed,
-    "BatchNormalization": _normalised,
-    "Relu": _plain("relu"),
-    "Clip": _clipped,
-    "Sigmoid": _plain("sigmoid"),
-    "Tanh": _plain("tanh"),
-    "Softmax": _softmax,
-    "LogSoftmax": _softmax,
-    "MaxPool": _pool("maxpool"),
-    "AveragePool": _pool("avgpool"),
-    "GlobalAveragePool": _global_pool("avgpool"),
-    "GlobalMaxPool": _global_pool("maxpool"),
-    "ReduceMean": _mean,
-    "Gemm": _product,
-    "MatMul": _product,
-    "LRN": _response,
-    "Add": _sum,
-    "Concat": _joined,
+ROWS: Final[Mapping[str, tuple[str, ToRow]]] = {
+    "Conv": ("conv", _convolution),
+    "ConvTranspose": ("deconv", _transposed),
+    "BatchNormalization": ("batchnorm", _normalised),
+    "Relu": ("relu", _plain),
+    "Clip": ("relu", _clipped),
+    "Sigmoid": ("sigmoid", _plain),
+    "Tanh": ("tanh", _plain),
+    "Softmax": ("softmax", _softmax),
+    "LogSoftmax": ("softmax", _softmax),
+    "MaxPool": ("maxpool", _pool),
+    "AveragePool": ("avgpool", _pool),
+    "GlobalAveragePool": ("avgpool", _global_pool),
+    "GlobalMaxPool": ("maxpool", _global_pool),
+    "ReduceMean": ("avgpool", _mean),
+    "Gemm": ("fc", _product),
+    "MatMul": ("fc", _product),
+    "LRN": ("lrn", _response),
+    "Add": ("add", _sum),
+    "Concat": ("concat", _joined),
 }
-"""Makers of rows by operator name."""
-NOTES: Final[Mapping[str, Callable[[Node], list[str]]]] = {
-    "AveragePool": _left_out_of_average,
-    "LogSoftmax": lambda _: ["The logarithm behind a softmax."],
-}
-"""Sentences about what a row lacks, by operator name."""
+"""Kind of layer and maker of the row, by operator name."""
+
+
+def row(node: Node, graph: Graph) -> Cells:
+    """The columns of a node's row without name and inputs. Raises NoRowError: why it has none."""
+    op, make = ROWS[node.op]
+    return make(node, graph, op)
+
+
+def notes(node: Node) -> list[str]:
+    """Sentences about what the row of a node lacks."""
+    if node.op == "LogSoftmax":
+        return ["The logarithm behind a softmax."]
+    counts = any(node.attributes.get("pads", (0,))) and int(node.attributes.get("count_include_pad", 0))
+    said = "The padding of average pooling counts in the model's means (count_include_pad) and not here."
+    return [said] if node.op == "AveragePool" and counts else []

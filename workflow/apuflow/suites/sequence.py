@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from apuflow.core.errors import ConfigError
-from apuflow.suites.network import FLOAT_BYTES, Memory
-from apuflow.suites.step import PHASES_OF, Choice, Phase, Step
+from apuflow.core.scalar import Scalar
+from apuflow.suites.network import Memory
+from apuflow.suites.step import PHASES_OF, Choice, Phase, Step, product
 from apuflow.suites.table import Row, read_rows
 
 COLUMNS: Final = (
@@ -117,34 +117,21 @@ class Sequence:
 
     def memory(self, choice: Choice) -> Memory:
         """Bytes of an iteration in fp32, with all outputs for the backward pass."""
-        backward, update = choice.direction != "fwd", choice.direction == "both"
-        weights = FLOAT_BYTES * self.params
-        activations = FLOAT_BYTES * sum(part.out_elements for part in self.parts)
-        return Memory(
-            weights, activations, weights + activations if backward else 0, 0, weights if update else 0
-        )
+        return Memory.of(self.params, sum(part.out_elements for part in self.parts), choice.direction)
 
 
 def read_sequence(file: Path) -> Sequence:
-    """The network of a table.
-
-    Raises:
-        ConfigError: not such a table.
-    """
-    parts = [_part(number, row) for number, row in enumerate(read_rows(file, COLUMNS), 1)]
+    """The network of a table. Raises ConfigError: not such a table."""
+    rows = read_rows(file, COLUMNS)
+    parts = [_part(number, row) for number, row in enumerate(rows, 1)]
     for place, part in enumerate(parts):
         if part.op == "softmax":
             parts[place] = replace(part, width=_width(parts, place))
         elif part.op == SCORES:
             before = next((each.m for each in reversed(parts[:place]) if each.op == "gemm"), 0)
             if not before:
-                raise ConfigError(
-                    "no product before it says how many units a key has",
-                    file=file,
-                    key="op",
-                    value=SCORES,
-                    remedy="put the row of the query's product before it",
-                )
+                remedy = "put the row of the query's product before it"
+                raise rows[place].wrong("op", "no product before it says how many units a key has", remedy)
             parts[place] = replace(part, width=_width(parts, place), units=before)
         elif part.op in (GATHER_ADD, GATHER_ADD_LAYERNORM):
             parts[place] = replace(part, width=next((p.k for p in parts[place:] if p.op == "gemm"), 0))
@@ -162,21 +149,20 @@ def _width(parts: list[Part], place: int) -> int:
 
 
 def _part(number: int, row: Row) -> Part:
-    product = row.text("op") in PRODUCTS
-    least = 1 if product else 0
-    missing = None if product else 0
-    of_table = 1 if row.text("op") == GATHER else least
+    op = row.text("op")
+    sizes: tuple[int | None, int] = (None, 1) if op in PRODUCTS else (0, 0)
+    table: tuple[int | None, int] = (None, 1) if op == GATHER else sizes
     return Part(
         number=number,
         name=row.text("layer"),
-        op=row.text("op"),
-        m=row.whole("m", None if of_table else missing, of_table),
-        n=row.whole("n", missing, least),
-        k=row.whole("k", None if of_table else missing, of_table),
+        op=op,
+        m=row.whole("m", *table),
+        n=row.whole("n", *sizes),
+        k=row.whole("k", *table),
         batch=row.whole("batch", 1, 1),
         transpose_a=bool(row.whole("a_transposed", 0)),
         transpose_b=bool(row.whole("b_transposed", 0)),
-        elements=row.whole("elements", 0 if product else None, 0 if product else 1),
+        elements=row.whole("elements", 0) if op in PRODUCTS else row.size("elements"),
         repeats=row.whole("repeats", 1, 1),
         macs=row.whole("macs", 0),
         params=row.whole("params", 0),
@@ -187,34 +173,21 @@ def _steps(part: Part, phase: Phase) -> Iterator[Step]:
     if phase == "update":
         if part.params:
             yield Step(part.number, part.name, "sgd", phase, {"elements": part.params})
-        return
-    if part.op == NORM_RELU6:
+    elif part.op == NORM_RELU6:
         yield from (_plain(part, op, phase) for op in part.op.split("+"))
-        return
-    if part.op == SCORES:
+    elif part.op == SCORES:
         steps = list(_scores(part, phase))
         yield from reversed(steps) if phase == "backward" else steps
-        return
-    if part.op == GATHER:
-        table: dict[str, int | str] = {"elements": part.elements, "params": part.m * part.k, "width": part.k}
-        yield Step(part.number, part.name, "embedding", phase, table, part.repeats)
-        return
-    if part.op in _COMPOSED:
+    elif part.op == GATHER:
+        yield _plain(replace(part, params=part.m * part.k, width=part.k), "embedding", phase)
+    elif part.op in (ADD_LAYERNORM, GATHER_ADD, GATHER_ADD_LAYERNORM):
         yield from _composed(part, phase)
-        return
-    if part.op not in PRODUCTS:
+    elif part.op not in PRODUCTS:
         yield _plain(part, part.op, phase)
-        return
-    flop = 2 * part.multiply_adds
-    if phase == "forward":
-        forward = _product(part.m, part.n, part.k, part.transpose_a, part.transpose_b, part.batch)
-        yield Step(part.number, part.name, "gemm", phase, forward, part.repeats, flop)
-        return
-    for name, shape in (("a", _gradient_a(part)), ("b", _gradient_b(part))):
-        yield Step(part.number, f"{part.name}.d{name}", "gemm", phase, shape, part.repeats, flop)
-
-
-_COMPOSED: Final = (ADD_LAYERNORM, GATHER_ADD, GATHER_ADD_LAYERNORM)
+    else:
+        for name, shape in (_forward(part) if phase == "forward" else _gradients(part)).items():
+            flop = 2 * part.multiply_adds
+            yield Step(part.number, f"{part.name}{name}", "gemm", phase, shape, part.repeats, flop)
 
 
 def _composed(part: Part, phase: Phase) -> Iterator[Step]:
@@ -222,10 +195,8 @@ def _composed(part: Part, phase: Phase) -> Iterator[Step]:
     normalised = part.op != GATHER_ADD
     if part.op != ADD_LAYERNORM:
         learnt = part.params - (2 * part.width if normalised else 0)
-        table: dict[str, int | str] = {"elements": part.elements, "params": learnt, "width": part.width}
-        yield Step(part.number, f"{part.name}.gather", "embedding", phase, table, part.repeats)
-    both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": part.elements, "inputs": 2}
-    yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
+        yield _plain(replace(part, name=f"{part.name}.gather", params=learnt), "embedding", phase)
+    yield _added(part, part.elements, phase)
     if normalised:
         yield _plain(part, "layernorm", phase)
 
@@ -233,50 +204,39 @@ def _composed(part: Part, phase: Phase) -> Iterator[Step]:
 def _scores(part: Part, phase: Phase) -> Iterator[Step]:
     """The steps of additive attention's scores in forward order. The table counts no work for them."""
     inner = part.elements * part.units
-    both: dict[str, int | str] = {"n": 1, "c": 1, "h": 1, "w": inner, "inputs": 2}
-    yield Step(part.number, f"{part.name}.add", "add", phase, both, part.repeats)
+    yield _added(part, inner, phase)
     yield Step(part.number, f"{part.name}.tanh", "tanh", phase, {"elements": inner}, part.repeats)
     dot = replace(part, name=f"{part.name}.dot", op="gemm", m=1, n=part.elements, k=part.units)
     yield from (replace(step, flop=0) for step in _steps(dot, phase))
     yield _plain(replace(part, name=f"{part.name}.softmax"), "softmax", phase)
 
 
+def _added(part: Part, elements: int, phase: Phase) -> Step:
+    shape: dict[str, Scalar] = {"n": 1, "c": 1, "h": 1, "w": elements, "inputs": 2}
+    return Step(part.number, f"{part.name}.add", "add", phase, shape, part.repeats)
+
+
 def _plain(part: Part, op: str, phase: Phase) -> Step:
     """A step described by elements, learnt values and the width of its rows."""
-    shape: dict[str, int | str] = {"elements": part.elements, "params": part.params}
+    shape: dict[str, Scalar] = {"elements": part.elements, "params": part.params}
     shape |= {"width": part.width} if part.width else {}
     return Step(part.number, part.name, op, phase, shape, part.repeats)
 
 
 def _cell(part: Part, phase: Phase) -> Step:
     """The time steps of an LSTM layer; the input's product has its own row."""
-    shape: dict[str, int | str] = {"cell": "lstm", "hidden": part.k, "batch": part.n, "steps": part.repeats}
+    shape: dict[str, Scalar] = {"cell": "lstm", "hidden": part.k, "batch": part.n, "steps": part.repeats}
     times = 2 if phase == "forward" else 4
     return Step(part.number, part.name, "lstm", phase, shape, 1, times * part.multiply_adds)
 
 
-def _product(
-    m: int, n: int, k: int, transpose_a: bool, transpose_b: bool, batch: int
-) -> dict[str, int | str]:
-    return {
-        "m": m,
-        "n": n,
-        "k": k,
-        "transpose_a": int(transpose_a),
-        "transpose_b": int(transpose_b),
-        "batch": batch,
-    }
+def _forward(part: Part) -> dict[str, dict[str, Scalar]]:
+    return {"": product(part.m, part.n, part.k, part.transpose_a, part.transpose_b, part.batch)}
 
 
-def _gradient_a(part: Part) -> dict[str, int | str]:
-    """``dC op(B)'``, m x k; transposed if A is stored transposed."""
-    if part.transpose_a:
-        return _product(part.k, part.m, part.n, part.transpose_b, True, part.batch)
-    return _product(part.m, part.k, part.n, False, not part.transpose_b, part.batch)
-
-
-def _gradient_b(part: Part) -> dict[str, int | str]:
-    """``op(A)' dC``, k x n; transposed if B is stored transposed."""
-    if part.transpose_b:
-        return _product(part.n, part.k, part.m, True, part.transpose_a, part.batch)
-    return _product(part.k, part.n, part.m, not part.transpose_a, False, part.batch)
+def _gradients(part: Part) -> dict[str, dict[str, Scalar]]:
+    """``dC op(B)'``, m x k, and ``op(A)' dC``, k x n; transposed if A, B is stored transposed."""
+    m, n, k, a, b = part.m, part.n, part.k, part.transpose_a, part.transpose_b
+    of_a = (k, m, n, b, True) if a else (m, k, n, False, not b)
+    of_b = (n, k, m, True, a) if b else (k, n, m, not a, False)
+    return {".da": product(*of_a, part.batch), ".db": product(*of_b, part.batch)}

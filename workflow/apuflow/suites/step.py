@@ -1,10 +1,12 @@
-"""Steps of a suite: a row of its table in one phase of an iteration."""
+"""Steps of a suite: a row of its table in one phase of an iteration; and the selected part of a suite."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
+
+from apuflow.core.scalar import Scalar
 
 Phase: TypeAlias = Literal["forward", "backward", "update"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
@@ -32,9 +34,8 @@ class Step:
 
     Attributes:
         item: number of the row, from 1.
-        name: of the layer, or of the item.
         op: kind of layer in the table: conv, batchnorm, gemm ...
-        shape: sizes by key.
+        shape: the operation's keys (``apuflow.operations``), or the sizes from which ``spec_of`` makes them.
         repeats: runs per iteration.
         flop: floating-point operations of all repeats by the suite's rule; 0: it counts none.
         group: the row's set, if the table has sets.
@@ -45,7 +46,7 @@ class Step:
     name: str
     op: str
     phase: Phase
-    shape: Mapping[str, int | str]
+    shape: Mapping[str, Scalar]
     repeats: int = 1
     flop: int = 0
     group: str = ""
@@ -59,7 +60,6 @@ class Choice:
     Attributes:
         n: images (sequences) of an iteration; None: the table's or suite's.
         image: side of a layer network's images in pixels; None: the table's.
-        direction: the passes.
         group: the set to run; None: all.
         subset: number of items, those with the least work; None: all.
         op: the only kind of layer or item to run; None: all.
@@ -83,8 +83,16 @@ class Choice:
     latency: float = 1.0
 
 
-def with_algorithm(step: Step, choice: Choice) -> Step:
-    """The step with the algorithm of a convolution, if it is not GEMM."""
-    if choice.algorithm == "gemm" or step.op != "conv":
-        return step
-    return replace(step, shape={**step.shape, "algorithm": choice.algorithm})
+def product(
+    m: int,
+    n: int,
+    k: int,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    batch: int = 1,
+    beta: int = 0,
+) -> dict[str, Scalar]:
+    """The keys of a matrix product that are not at their defaults."""
+    usual = {"transpose_a": False, "transpose_b": False, "batch": 1, "beta": 0}
+    given = {"transpose_a": transpose_a, "transpose_b": transpose_b, "batch": batch, "beta": beta}
+    return {"m": m, "n": n, "k": k, **{key: given[key] for key in given if given[key] != usual[key]}}

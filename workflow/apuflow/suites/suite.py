@@ -1,21 +1,24 @@
-"""A suite: a network or a list of items, from which a part can be selected."""
+"""A suite: a network or a list of items, from which a part can be selected; and what it is, in words."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites import lists
 from apuflow.suites.image_size import on_images
-from apuflow.suites.network import Memory, Network, check_names, read_network
+from apuflow.suites.network import Memory, Network, read_network
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
-from apuflow.suites.step import ALL_REDUCE, Choice, Step, with_algorithm
+from apuflow.suites.spec import Refused, Spec, spec_of
+from apuflow.suites.step import ALL_REDUCE, Choice, Step
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
@@ -28,7 +31,6 @@ class Suite:
     """A suite of ``configs/suites``.
 
     Attributes:
-        name: of its file.
         kind: one of ``KINDS``.
         table: its CSV file.
         n: default images of an iteration; None: the table's.
@@ -51,11 +53,7 @@ class Suite:
     @cached_property
     def network(self) -> Network | None:
         """Its layers, for a network of layers."""
-        if self.kind != NETWORK:
-            return None
-        network = read_network(self.table)
-        check_names(network.layers, self.table)
-        return network
+        return read_network(self.table) if self.kind == NETWORK else None
 
     @cached_property
     def sequence(self) -> SequenceNetwork | None:
@@ -79,32 +77,23 @@ class Suite:
         return tuple(dict.fromkeys(step.group for step in self._listed(Choice()) if step.group))
 
     def steps(self, choice: Choice) -> tuple[Step, ...]:
-        """The selected steps in order.
-
-        Raises:
-            ConfigError: an impossible choice, or a mistake in its table.
-        """
+        """The selected steps in order. Raises ConfigError: an impossible choice, or a mistake in a table."""
         self.check(choice)
-        steps = [with_algorithm(step, choice) for step in self._all(choice) if choice.op in (None, step.op)]
+        every = list(self._all(choice))
+        steps = [step for step in every if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
-            known = dict.fromkeys(step.op for step in self._all(choice))
-            raise ConfigError(
-                f"suite {self.name} has nothing of this kind",
-                key="layer.op",
-                value=choice.op,
-                remedy=f"one of {', '.join(known)}",
-            )
+            known = dict.fromkeys(step.op for step in every)
+            self._refuse("op", choice.op, "has nothing of this kind", f"one of {', '.join(known)}")
         if not steps:
-            raise ConfigError(
-                f"suite {self.name} has nothing to run in this direction",
-                key="layer.direction",
-                value=choice.direction,
-                remedy="direction: fwd for it",
-            )
+            what = "has nothing to run in this direction"
+            self._refuse("direction", choice.direction, what, "direction: fwd for it")
         return tuple(steps if choice.subset is None else _least(steps, choice.subset))
 
+    def specified(self, choice: Choice) -> tuple[tuple[Step, Spec | Refused], ...]:
+        """The selected steps, with what they run as. Raises ConfigError as ``steps``."""
+        return tuple((step, spec_of(step)) for step in self.steps(choice))
+
     def _sized(self, choice: Choice) -> Network | None:
-        """The network on images of the selected size."""
         network = self.network
         return network if network is None or choice.image is None else on_images(network, choice.image)
 
@@ -125,45 +114,31 @@ class Suite:
         return self.sequence.memory(choice) if self.sequence is not None else None
 
     def check(self, choice: Choice) -> None:
-        """Refuse a choice that this suite lacks.
-
-        Raises:
-            ConfigError: with key and remedy.
-        """
-        what = "a network" if self.is_network else "a list of items"
-        if choice.n is not None and self.kind != NETWORK:
-            why = f"the sizes of suite {self.name} are fixed: each of its items has a batch of its own"
-            raise _for_others("n", choice.n, why)
-        if choice.image is not None and self.kind != NETWORK:
-            why = f"suite {self.name} is no network of layers: it has no images to resize"
-            raise _for_others("image", choice.image, why)
+        """Refuse a choice that this suite lacks. Raises ConfigError: with key and remedy."""
+        layers = self.kind == NETWORK
+        no_layers = "is no network of layers"
+        if choice.n is not None and not layers:
+            self._refuse("n", choice.n, "has fixed sizes: each of its items has a batch of its own")
+        if choice.image is not None and not layers:
+            self._refuse("image", choice.image, f"{no_layers}: it has no images to resize")
         if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
-            why = f"the operations of suite {self.name} are fixed, their algorithms among them"
-            raise _for_others("algorithm", choice.algorithm, why)
-        if choice.bias and self.kind != NETWORK:
-            why = f"suite {self.name} is no network of layers: nothing in it has a bias of its own"
-            raise _for_others("bias", choice.bias, why)
+            self._refuse("algorithm", choice.algorithm, "has fixed operations, their algorithms among them")
+        if choice.bias and not layers:
+            self._refuse("bias", choice.bias, f"{no_layers}: nothing in it has a bias of its own")
         if choice.group is not None and choice.group not in self.groups:
-            raise ConfigError(
-                f"suite {self.name} has no such set",
-                key="layer.set",
-                value=choice.group,
-                remedy=f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets",
-            )
+            remedy = f"one of {', '.join(self.groups)}" if self.groups else "leave set out: it has no sets"
+            self._refuse("set", choice.group, "has no such set", remedy)
         if choice.devices > 1 and not self.is_network and self.kind != ALL_REDUCE:
-            raise ConfigError(
-                f"suite {self.name} is {what}: its items share nothing with other devices",
-                key="layer.devices",
-                value=choice.devices,
-                remedy="leave devices out for it (per_workload gives it to networks alone)",
-            )
+            remedy = "leave devices out for it (per_workload gives it to networks alone)"
+            what = "is a list of items: they share nothing with other devices"
+            self._refuse("devices", choice.devices, what, remedy)
         if choice.subset is not None and self.is_network:
-            raise ConfigError(
-                f"suite {self.name} is {what}: a part of it is no iteration",
-                key="layer.subset",
-                value=choice.subset,
-                remedy="leave subset out for it",
-            )
+            what = "is a network: a part of it is no iteration"
+            self._refuse("subset", choice.subset, what, "leave subset out for it")
+
+    def _refuse(self, key: str, value: Scalar, why: str, remedy: str = "") -> NoReturn:
+        usual = f"leave {key} out for it (per_workload gives it to others alone)"
+        raise ConfigError(f"suite {self.name} {why}", key=f"layer.{key}", value=value, remedy=remedy or usual)
 
     def _listed(self, choice: Choice) -> Iterator[Step]:
         read = lists.READERS[self.kind][0]
@@ -171,33 +146,84 @@ class Suite:
             yield from (step for step in read(number, row, choice) if self._is_measured(step))
 
     def _is_measured(self, step: Step) -> bool:
-        """Whether the source measures this phase of an item."""
         if step.phase == "forward" or not self.forward_only:
             return True
         return isinstance(self.forward_only, tuple) and step.group not in self.forward_only
-
-
-def _for_others(key: str, value: Scalar, why: str) -> ConfigError:
-    return ConfigError(
-        why,
-        key=f"layer.{key}",
-        value=value,
-        remedy=f"leave {key} out for it (per_workload gives it to others alone)",
-    )
 
 
 def _least(steps: Sequence[Step], count: int) -> list[Step]:
     """Steps of the ``count`` items with the least work (without counted work: memory), in order."""
     work: dict[tuple[int, str], float] = {}
     for step in steps:
-        key = step.item, step.name
-        work[key] = work.get(key, 0) + (step.flop or _elements(step))
+        key, sizes = (step.item, step.name), ("n", "c", "h", "w", "elements", "m", "k")
+        elements = math.prod(int(step.shape.get(size, 1)) for size in sizes)
+        work[key] = work.get(key, 0) + (step.flop or elements)
     chosen = set(sorted(work, key=lambda key: (work[key], key))[:count])
     return [step for step in steps if (step.item, step.name) in chosen]
 
 
-def _elements(step: Step) -> int:
-    product = 1
-    for key in ("n", "c", "h", "w", "elements", "m", "k"):
-        product *= int(step.shape.get(key, 1))
-    return product
+def overview(suite: Suite) -> tuple[str, str, str, str, str, str]:
+    """Name, kind, steps, distinct operations, steps that no engine runs, description."""
+    found = suite.specified(Choice())
+    distinct = {spec for _, spec in found if isinstance(spec, Spec)}
+    left = sum(isinstance(spec, Refused) for _, spec in found)
+    return suite.name, suite.kind, str(len(found)), str(len(distinct)), str(left or "-"), suite.description
+
+
+def details(suite: Suite) -> str:
+    """Everything about one suite: totals, what its steps run as, what is not run and why."""
+    found = suite.specified(Choice())
+    lines = [f"{suite.name}: {suite.description}", f"source: {suite.source}"]
+    network = suite.network or suite.sequence
+    if network is not None:
+        per = "image" if suite.network is not None else "iteration"
+        lines.append(
+            f"{network.params:,} learnt values, {network.macs / 1e9:,.3f} G multiply-adds per {per}; "
+            f"{suite.n or 1} images (sequences) in an iteration"
+        )
+    lines += _memory(suite)
+    if suite.groups:
+        counts = Counter(step.group for step, _ in found)
+        lines.append("sets: " + ", ".join(f"{group} ({counts[group]})" for group in suite.groups))
+    if suite.note:
+        lines.append(f"note: {suite.note}")
+    if suite.left_out:
+        lines.append(f"left out: {suite.left_out}")
+    runs = Counter((step.op, step.phase, spec.kind) for step, spec in found if isinstance(spec, Spec))
+    lines += ["runs as:", *(f"  {count:4} {op} {phase}: {kind}" for (op, phase, kind), count in runs.items())]
+    left = Counter((step.op, step.phase, spec.why) for step, spec in found if isinstance(spec, Refused))
+    if left:
+        lines.append("not run:")
+        lines += (f"  {count:4} {op} {phase}: {why}" for (op, phase, why), count in left.items())
+    return "\n".join(lines)
+
+
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Images of an iteration that the table of memory shows."""
+
+
+def _memory(suite: Suite) -> list[str]:
+    """MB of an iteration of training by part: of a network of layers for several numbers of images.
+
+    They end where an operation is larger than MIOpen can address.
+    """
+    batches = BATCHES if suite.network is not None else (None,)
+    parts, end = [], []
+    for n in batches:
+        try:
+            memory = suite.memory(Choice(n=n))
+        except ConfigError as error:
+            end = [f"  {n} images do not run: {error.message}"]
+            break
+        if memory is not None:
+            parts.append((n, memory))
+    if not parts:
+        return end
+    names = [field.name for field in fields(parts[0][1])]
+    rows = ["memory of an iteration of training, MB:"]
+    rows.append("  " + "".join(f"{name:>13}" for name in ("images", *names, "together")))
+    for n, memory in parts:
+        sizes = [getattr(memory, name) / 1e6 for name in names]
+        cells = [str(n or suite.n or 1), *(f"{size:,.1f}" for size in (*sizes, sum(sizes)))]
+        rows.append("  " + "".join(f"{cell:>13}" for cell in cells))
+    return rows + end

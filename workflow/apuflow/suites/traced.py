@@ -13,24 +13,59 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from apuflow.core.errors import ConfigError
-from apuflow.suites.models import library
-from apuflow.suites.nodes import OTHER_TYPE, Dims, Graph, Node, Problem
-from apuflow.suites.torch_names import CONVOLUTIONS, DATA, FUNCTIONS, LEARNT, MODULES, POOLS
+from apuflow.suites.models import OTHER_TYPE, Dims, Graph, Node, Problem, library
+
+CONVOLUTIONS: Final = ("Conv", "ConvTranspose")
+LEARNT: Final = ("weight", "bias")
+"""Parameters of a layer, in the order of ONNX' inputs."""
+NAMES: Final = (
+    ("Conv", "Conv1d Conv2d Conv3d", ""),
+    ("ConvTranspose", "ConvTranspose2d", ""),
+    ("BatchNormalization", "BatchNorm1d BatchNorm2d", ""),
+    ("Gemm", "Linear", ""),
+    ("LRN", "LocalResponseNorm", ""),
+    ("Relu", "ReLU", "relu relu_"),
+    ("Clip", "ReLU6 Hardtanh", "relu6 clamp hardtanh"),
+    ("MaxPool", "MaxPool2d", "max_pool2d"),
+    ("AveragePool", "AvgPool2d", "avg_pool2d"),
+    ("GlobalAveragePool", "AdaptiveAvgPool2d", "adaptive_avg_pool2d"),
+    ("Dropout", "Dropout1d Dropout2d AlphaDropout", "dropout dropout2d"),
+    ("Add", "", "add iadd add_"),
+    ("Concat", "", "cat concat"),
+    ("Flatten", "", "flatten"),
+    ("Reshape", "", "reshape view"),
+    ("Identity", "", "contiguous"),
+    ("Squeeze", "", "squeeze"),
+    ("Unsqueeze", "", "unsqueeze"),
+    ("Sigmoid", "", "sigmoid"),
+    ("Tanh", "", "tanh"),
+    ("Softmax", "", "softmax"),
+    ("LogSoftmax", "", "log_softmax"),
+)
+"""ONNX' name of an operator, and PyTorch's modules and functions that compute it if named otherwise."""
+MODULES: Final = {name: op for op, modules, _ in NAMES for name in modules.split()}
+FUNCTIONS: Final = {name: op for op, _, functions in NAMES for name in functions.split()}
+_POOL: Final = ("input", "kernel_size", "stride", "padding")
+ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "max_pool2d": (*_POOL, "dilation", "ceil_mode", "return_indices"),
+    "avg_pool2d": (*_POOL, "ceil_mode", "count_include_pad", "divisor_override"),
+    **dict.fromkeys(("cat", "concat"), ("tensors", "dim")),
+    **dict.fromkeys(("softmax", "log_softmax"), ("input", "dim")),
+    "clamp": ("input", "min", "max"),
+    "hardtanh": ("input", "min_val", "max_val"),
+}
+"""Arguments of functions, in order."""
 
 
 def read_torch(place: str, shape: Dims) -> Graph:
-    """The graph of a PyTorch module.
+    """The graph of a PyTorch module on an input of ``shape``, as (1, 3, 224, 224).
 
-    Args:
-        place: ``package.module:name`` or ``file.py:name`` of a module, its class, or a function that returns
-        one.
-        shape: of the input, as (1, 3, 224, 224).
+    ``place``: ``package.module:name`` or ``file.py:name`` of a module, its class, or a function for it.
 
-    Raises:
-        ConfigError: torch is not installed, there is no such module, or it cannot be traced.
+    Raises ConfigError: torch is not installed, there is no such module, or it cannot be traced.
     """
     torch = library("torch", "torch")
     fx = library("torch.fx", "torch")
@@ -54,9 +89,8 @@ def read_torch(place: str, shape: Dims) -> Graph:
         if problems:  # mismatched types end the trace
             return Graph(place, (), {}, frozenset(), frozenset(), problems=tuple(problems))
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise ConfigError(
-            f"torch cannot trace this module: {why}", value=place, remedy="export it to ONNX instead"
-        ) from None
+        what, remedy = f"torch cannot trace this module: {why}", "export it to ONNX instead"
+        raise ConfigError(what, value=place, remedy=remedy) from None
     problems += [("autocast", kind, "engines compute in fp32 alone") for kind in dict.fromkeys(autocasts)]
     found = Trace(dict(traced.named_modules(remove_duplicate=False)), shared, problems=problems)
     for node in traced.graph.nodes:
@@ -90,9 +124,8 @@ def _named(place: str) -> Any:
             sys.path.insert(0, str(Path.cwd()))
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            f"no such module: {error}", value=place, remedy="write it as package.module:Name or file.py:Name"
-        ) from None
+        remedy = "write it as package.module:Name or file.py:Name"
+        raise ConfigError(f"no such module: {error}", value=place, remedy=remedy) from None
 
 
 @contextlib.contextmanager
@@ -138,13 +171,7 @@ def _other_type(dtype: Any, name: str) -> Problem:
 
 @dataclass
 class Trace:
-    """Nodes of torch.fx under ONNX' names.
-
-    Attributes:
-        modules: of the traced model, by name.
-        shared: first names of parameters.
-        nodes, shapes, weights, problems: see ``Graph``.
-    """
+    """Nodes of torch.fx under ONNX' names, as in ``Graph``; ``shared``: first names of parameters."""
 
     modules: Mapping[str, Any]
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -166,8 +193,9 @@ class Trace:
             self.weights.add(node.name)
         if node.op not in ("call_module", "call_function", "call_method"):
             return
-        if _is_size(node.meta.get("type")):
-            self._sizes.add(node.name)
+        kind = node.meta.get("type")
+        if isinstance(kind, type) and (issubclass(kind, int) or kind.__name__ == "Size"):
+            self._sizes.add(node.name)  # a whole number, or sizes of a tensor
             return
         self.nodes.append(self._module(node) if node.op == "call_module" else self._function(node))
 
@@ -176,19 +204,19 @@ class Trace:
         return [one.name for one in given if one.name not in self._sizes]
 
     def _function(self, node: Any) -> Node:
-        """A call of a function or of a tensor's method."""
         called = node.target if isinstance(node.target, str) else node.target.__name__
         own = getattr(node.target, "__module__", None) or "torch"
-        op = FUNCTIONS.get(called, called)
+        op = known = FUNCTIONS.get(called, called)
         if not isinstance(node.target, str) and not own.startswith(("torch", "_operator", "operator")):
             op = f"{own}.{called}"
         inputs = self._inputs(node)
-        attributes = _function_attributes(node, called)
+        given = {**dict(zip(ARGUMENTS.get(called, ()), node.args, strict=False)), **node.kwargs}
         if called == "mean" and inputs:
             op = "GlobalAveragePool" if _over_pixels(node, self.shapes.get(inputs[0], ())) else called
         if op == "Add" and len(inputs) == 1:
             inputs = [*inputs, ""]  # a number, not a tensor
-        return Node(self._adaptive(op, inputs, node.name), node.name, tuple(inputs), (node.name,), attributes)
+        op = self._adaptive(op, inputs, node.name)
+        return Node(op, node.name, tuple(inputs), (node.name,), _attributes(known, given, called))
 
     def _adaptive(self, op: str, inputs: list[str], output: str) -> str:
         """Drop an adaptive pooling with as many outputs as inputs."""
@@ -212,12 +240,8 @@ class Trace:
                 self.shapes[key] = tuple(tensor.shape)
             inputs.append(key)
         op = self._adaptive(op, inputs, node.name)
-        return Node(op, str(node.target), tuple(inputs), (node.name,), module_attributes(module, op))
-
-
-def _is_size(kind: Any) -> bool:
-    """Whether a node is a whole number or sizes of a tensor."""
-    return isinstance(kind, type) and (issubclass(kind, int) or kind.__name__ == "Size")
+        attributes = _attributes(op, vars(module), "hardtanh")
+        return Node(op, str(node.target), tuple(inputs), (node.name,), attributes)
 
 
 def _given(args: Any) -> Iterator[Any]:
@@ -229,35 +253,34 @@ def _given(args: Any) -> Iterator[Any]:
             yield one
 
 
-def _arguments(node: Any, called: str) -> dict[str, Any]:
-    """Arguments of a function by name."""
-    return {**dict(zip(DATA.get(called, ()), node.args, strict=False)), **node.kwargs}
-
-
-def _function_attributes(node: Any, called: str) -> dict[str, Any]:
-    """Attributes of a function under ONNX' names."""
-    given = _arguments(node, called)
-    op = FUNCTIONS.get(called, called)
+def _attributes(op: str, given: Mapping[str, Any], called: str) -> dict[str, Any]:
+    """Attributes under ONNX' names, of a module's values or a function's arguments by PyTorch's names."""
+    if op in CONVOLUTIONS:
+        return _convolved(given)
+    if op in ("MaxPool", "AveragePool"):
+        return _pooled(given, op)
     if op == "Concat":
         return {"axis": given.get("dim", given.get("axis", 0))}
     if op in ("Softmax", "LogSoftmax"):
         return {"axis": given.get("dim")}
-    if op == "Clip":
-        return _ends(called, given)
-    if op == "Add":
-        return {"alpha": given["alpha"]} if "alpha" in given else {}
-    return _pooled(given, op) if called in POOLS else {}
-
-
-def _ends(called: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Limits of a clip."""
-    if called in ("relu6", "relu6_"):
+    if op == "Clip" and called == "relu6":
         return {"min": 0.0, "max": 6.0}
-    names = ("min_val", "max_val") if "hardtanh" in called else ("min", "max")
-    usual = (-1.0, 1.0) if "hardtanh" in called else (None, None)
-    return {
-        name: given.get(key, value) for name, key, value in zip(("min", "max"), names, usual, strict=True)
-    }
+    if op == "Clip" and called == "hardtanh":
+        return {"min": given.get("min_val", -1.0), "max": given.get("max_val", 1.0)}
+    if op == "Clip":
+        return {"min": given.get("min"), "max": given.get("max")}
+    kept = {"Add": "alpha", "LRN": "size"}.get(op, "")
+    return {kept: given[kept]} if kept in given else {}
+
+
+def _convolved(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"strides": _pair(given["stride"]), "kernel_shape": _pair(given["kernel_size"])}
+    found |= {"dilations": _pair(given["dilation"]), "group": given["groups"]}
+    found |= {"padding_mode": given["padding_mode"]}
+    if isinstance(given["padding"], str):
+        return found | {"auto_pad": {"same": "SAME_UPPER", "valid": "VALID"}[given["padding"]]}
+    pads = _pair(given["padding"])
+    return found | {"pads": (*pads, *pads)}
 
 
 def _pooled(given: Mapping[str, Any], op: str) -> dict[str, Any]:
@@ -281,25 +304,6 @@ def _over_pixels(node: Any, image: Dims) -> bool:
     """Whether a mean is over the pixels of each channel."""
     axes = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else ())
     return len(image) == 4 and isinstance(axes, (list, tuple)) and {axis % 4 for axis in axes} == {2, 3}
-
-
-def module_attributes(module: Any, op: str) -> dict[str, Any]:
-    """Attributes of a module under ONNX' names."""
-    if op in CONVOLUTIONS:
-        found = {"strides": _pair(module.stride), "kernel_shape": _pair(module.kernel_size)}
-        found |= {"dilations": _pair(module.dilation), "group": module.groups}
-        found |= {"padding_mode": module.padding_mode}
-        if isinstance(module.padding, str):
-            return found | {"auto_pad": {"same": "SAME_UPPER", "valid": "VALID"}[module.padding]}
-        pads = _pair(module.padding)
-        return found | {"pads": (*pads, *pads)}
-    if op in ("MaxPool", "AveragePool"):
-        return _pooled(vars(module), op)
-    if op in ("Softmax", "LogSoftmax"):
-        return {"axis": module.dim}
-    if op == "Clip":
-        return {"min": module.min_val, "max": module.max_val}
-    return {"size": module.size} if op == "LRN" else {}
 
 
 def _pair(value: Any) -> Dims:

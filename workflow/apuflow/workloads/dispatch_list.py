@@ -34,13 +34,9 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
     """Write the workload of a dispatch list: its file, and its code objects and data in a directory beside.
 
     Nothing is written before the workload has been read back, checked like any other, and found to make the
-    same launches, arguments and contents as the list.
+    same launches, arguments and contents as the list. Returns the files, and the list's GPU.
 
-    Returns:
-        The files, and the list's GPU.
-
-    Raises:
-        ConfigError: the name cannot be used, or the list holds what a workload cannot say.
+    Raises ConfigError: the name cannot be used, or the list holds what a workload cannot say.
     """
     target = Path(paths.workload_file(name))
     check_new_name(name, "workload", root / target, force=force)
@@ -49,13 +45,8 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
         files = _files(given, path, target)
         _check(given, files, name)
     except ApuflowError as error:
-        raise ConfigError(
-            f"this list cannot be imported: {error.message}",
-            file=path,
-            key=error.key,
-            value=error.value,
-            remedy=error.remedy,
-        ) from error
+        what, key = f"this list cannot be imported: {error.message}", error.key
+        raise ConfigError(what, file=path, key=key, value=error.value, remedy=error.remedy) from error
     write_files({root / file: data for file, data in files.items()})
     return tuple(root / file for file in files), given.device
 

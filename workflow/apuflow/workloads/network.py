@@ -17,24 +17,18 @@ from apuflow.suites.traced import read_torch
 
 
 def add_network(model: str, name: str, shape: str, n: int, root: Path) -> tuple[list[Path], str]:
-    """Write the table and the suite of a model.
+    """Write the table and the suite of a model; return the files, and the model's totals in words.
 
     Args:
         model: an ONNX file, or ``package.module:Name`` or ``file.py:Name``.
-        name: of both.
         shape: of one input of a PyTorch module, as ``1x3x224x224``.
         n: images of an iteration.
 
-    Returns:
-        The files, and its totals in words.
-
-    Raises:
-        ConfigError: the name is taken or no name, the model cannot be read or holds what a table cannot.
+    Raises ConfigError: the name is taken or no name, the model cannot be read or holds what a table cannot.
     """
     if not NAME.match(name) or ".." in name:
-        raise ConfigError(
-            "not the name of a network", value=name, remedy="letters, digits, dot, dash and underscore"
-        )
+        remedy = "letters, digits, dot, dash and underscore"
+        raise ConfigError("not the name of a network", value=name, remedy=remedy)
     files = [root / paths.network_table(name), root / paths.suite_file(name)]
     if name in suite_names(root) or any(file.exists() for file in files):
         raise ConfigError("there is such a network already", file=files[0], remedy="take another name")
