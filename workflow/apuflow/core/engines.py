@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 EngineName: TypeAlias = Literal["gem5", "gem5-kernels", "preview"]
 
-PREVIEW_VERSION: Final = "35"
+PREVIEW_VERSION: Final = "36"
 """Version of the timing model, raised when its numbers change. Part of a point's identity and path."""
 
 PREVIEW_RELEASE: Final = "v23.0"
