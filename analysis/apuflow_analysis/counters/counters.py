@@ -12,8 +12,8 @@ from pathlib import Path
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import ReleaseFacts
 from apuflow.gem5.stats.blocks import Blocks
+from apuflow.gem5.stats.checks import LAUNCHED, UNITS, arrays
 from apuflow.gem5.stats.contradictions import Broken, overlapping
-from apuflow.gem5.stats.objects import LAUNCHED, UNITS, arrays
 from apuflow.gem5.stats.reader import Dump
 from apuflow.gem5.stats.rows import parse_block
 from apuflow_analysis.counters.gpus import gpu_name

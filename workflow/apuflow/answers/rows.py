@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.gem5.stats.blocks import open_packed
-from apuflow.gem5.stats.objects import ACTIVE
+from apuflow.gem5.stats.checks import ACTIVE
 
 _HOST: Final = re.compile(rb"host[A-Z_]")
 """Rows about the machine that runs gem5, not the simulated one: hostSeconds, hostMemory, hostTickRate

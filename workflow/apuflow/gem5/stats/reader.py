@@ -7,7 +7,9 @@ these; ``iter_dumps(path)`` holds one dump at a time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -15,10 +17,48 @@ import numpy as np
 import pandas as pd
 
 from apuflow.gem5.stats.blocks import Blocks, Fault
-from apuflow.gem5.stats.rows import Cell, Rows, description, parse_block, selection, shares
-from apuflow.gem5.stats.values import Distribution, Value, Vector, cells_of, compose
+from apuflow.gem5.stats.rows import LAYOUT, MOMENTS, Cell, Rows, description, parse_block, shares
 
-__all__ = ["Cell", "Distribution", "Dump", "DumpReader", "Stats", "Vector", "iter_dumps", "read_stats"]
+
+@dataclass(frozen=True)
+class Vector(Mapping[str, float]):
+    """A vector: element names (or indices, as text) to values; ``cells`` have their shares, too."""
+
+    cells: Mapping[str, Cell]
+    total: float | None = None
+    """As printed; ``None`` when gem5 prints none."""
+
+    def __getitem__(self, name: str) -> float:
+        return self.cells[name].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution or (sparse) histogram, as printed; ``None``: this kind has none, NaN: no samples.
+
+    Attributes:
+        buckets: bucket label -> count and shares; ``underflows`` and ``overflows`` are kept apart.
+    """
+
+    samples: float
+    buckets: Mapping[str, Cell] = field(default_factory=dict)
+    mean: float | None = None
+    gmean: float | None = None
+    stdev: float | None = None
+    min_value: float | None = None
+    max_value: float | None = None
+    underflows: float | None = None
+    overflows: float | None = None
+    total: float | None = None
+
+
+Value = float | Vector | Distribution
 
 
 class Dump(Mapping[str, Value]):
@@ -37,7 +77,7 @@ class Dump(Mapping[str, Value]):
         row = self._rows.find(name)
         if row is not None and row not in self._rows.oneline:
             return float(self._rows.values[row])
-        return compose(self._rows, self._groups[name])
+        return _compose(self._rows, self._groups[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._groups)
@@ -64,9 +104,8 @@ class Dump(Mapping[str, Value]):
             KeyError: there is none.
         """
         scalar = self._rows.find(name)
-        value = compose(
-            self._rows, [row for row in self._groups[name] if row != scalar or row in self._rows.oneline]
-        )
+        rows = [row for row in self._groups[name] if row != scalar or row in self._rows.oneline]
+        value = _compose(self._rows, rows)
         if not isinstance(value, Vector):
             raise KeyError(name)
         return value
@@ -93,11 +132,11 @@ class Dump(Mapping[str, Value]):
             text, unit = description(tail)
             cells: Mapping[str, Cell] = {sub: Cell(float(self._rows.values[number]), *shares(tail))}
             if number in self._rows.oneline:
-                cells = cells_of(compose(self._rows, self._groups[base]))
+                cells = _cells_of(_compose(self._rows, self._groups[base]))
             records += [(base, key, c.value, c.share, c.cumulative, unit, text) for key, c in cells.items()]
         names = ["name", "sub", "value", "share", "cumulative", "unit", "description"]
         frame = pd.DataFrame.from_records(records, columns=names)
-        return frame.astype({"value": np.float64, "share": np.float64, "cumulative": np.float64})
+        return frame.astype(dict.fromkeys(names[2:5], np.float64))
 
     def _first(self, name: str) -> int:
         row = self._rows.find(name)
@@ -113,17 +152,12 @@ class Dump(Mapping[str, Value]):
 
 
 class DumpReader(Iterator[Dump]):
-    """The complete dumps of a file, one after the other, one in memory at a time.
-
-    Attributes:
-        path: the file.
-    """
+    """The complete dumps of a file, one after the other, one in memory at a time."""
 
     def __init__(self, path: str | Path, select: Sequence[str] | None = None) -> None:
-        self.path = Path(path)
+        self.path, self._select = Path(path), select
         self._blocks = Blocks(path)
         self._iterator = iter(self._blocks)
-        self._names = None if select is None else selection(select)
 
     @property
     def cut(self) -> str | None:
@@ -131,15 +165,13 @@ class DumpReader(Iterator[Dump]):
         return self._blocks.cut
 
     def __next__(self) -> Dump:
-        return Dump(parse_block(next(self._iterator).lines, self._names))
+        return Dump(parse_block(next(self._iterator).lines, self._select))
 
 
 class Stats(list[Dump]):
     """All complete dumps of a file.
 
-    Attributes:
-        path: the file.
-        cut: what is missing at its end (a dump without end, a torn archive), ``None`` if nothing is.
+    ``cut``: what is missing at its end (a dump without end, a torn archive), ``None`` if nothing is.
     """
 
     def __init__(self, reader: DumpReader) -> None:
@@ -168,3 +200,50 @@ def iter_dumps(path: str | Path, select: Sequence[str] | None = None) -> DumpRea
 def read_stats(path: str | Path, select: Sequence[str] | None = None) -> Stats:
     """Read all complete dumps of a statistics file (see ``iter_dumps``)."""
     return Stats(DumpReader(path, select))
+
+
+def _cells_of(value: Value) -> Mapping[str, Cell]:
+    """The cells of a vector, the buckets of a distribution."""
+    if isinstance(value, float):
+        return {}
+    return value.cells if isinstance(value, Vector) else value.buckets
+
+
+def _compose(rows: Rows, numbers: Sequence[int]) -> Value:
+    """The statistic that the rows ``numbers`` of a block make up."""
+    subs: dict[str, Cell] = {}
+    oneline: Sequence[Cell] = ()
+    scalar = math.nan
+    for number in numbers:
+        sub, value = rows.names[number].partition("::")[2], float(rows.values[number])
+        if number in rows.oneline:
+            oneline = rows.cells(number)
+        elif sub:
+            subs[sub] = Cell(value, *shares(rows.tail(number)))
+        else:
+            scalar = value
+    if "samples" in subs:
+        return _distribution(subs, oneline)
+    if not subs and not oneline:
+        return scalar
+    total = subs.pop("total", None)
+    cells = {str(index): cell for index, cell in enumerate(oneline)} | subs
+    return Vector(cells, None if total is None else total.value)
+
+
+def _distribution(subs: Mapping[str, Cell], oneline: Sequence[Cell]) -> Distribution:
+    single = {key: subs[key].value for key in (*MOMENTS, "underflows", "overflows") if key in subs}
+    low, size, high = (subs[key].value if key in subs else math.nan for key in LAYOUT)
+    buckets = {_label(index, low, size, high): cell for index, cell in enumerate(oneline)}
+    if not oneline:
+        buckets = {key: cell for key, cell in subs.items() if key not in single and key not in LAYOUT}
+    return Distribution(buckets=buckets, **single)
+
+
+def _label(index: int, low: float, size: float, high: float) -> str:
+    """Label of a bucket as gem5 writes it on a line of its own."""
+    if math.isnan(low) or math.isnan(size):
+        return str(index)
+    first = low + index * size
+    last = min(first + size - 1, high)
+    return f"{first:g}-{last:g}" if first < last else f"{first:g}"
