@@ -70,19 +70,16 @@ def read(file: Path) -> tuple[Answer, ...]:
         raise ConfigError(f"cannot read known answers: {error}", file=file, remedy=remedy) from None
     head = lines[0] if lines else []
     if tuple(head[:2]) != _HEAD or len(head) < 3:
-        raise ConfigError(
-            "not a table of known answers", file=f"{file}:1", value=",".join(head[:3]), remedy=remedy
-        )
+        told = ",".join(head[:3])
+        raise ConfigError("not a table of known answers", file=f"{file}:1", value=told, remedy=remedy)
     values: list[dict[tuple[Kind, str], str]] = [{} for _ in head[2:]]
     for number, line in enumerate(lines[1:], 2):
         kind = next((each for each in _KINDS if line[:1] == [each]), None)
         if kind is None or len(line) != len(head):
-            raise ConfigError(
-                f"not a row of known answers: one of {', '.join(_KINDS)}, a name, {len(head) - 2} values",
-                file=f"{file}:{number}",
-                value=",".join(line),
-                remedy=remedy,
+            problem = (
+                f"not a row of known answers: one of {', '.join(_KINDS)}, a name, {len(head) - 2} values"
             )
+            raise ConfigError(problem, file=f"{file}:{number}", value=",".join(line), remedy=remedy)
         for each, text in zip(values, line[2:], strict=True):
             if text:
                 each[kind, line[1]] = text
@@ -116,9 +113,8 @@ def find(engine: EngineName, release: Release, root: Path) -> tuple[str, tuple[A
 
 def none_recorded(engine: EngineName, release: str, root: Path) -> ConfigError:
     """The error for a release without answers: what is recorded, and how to record."""
-    known = [
-        f"{name} with {', '.join(found)}" for name in get_args(EngineName) if (found := recorded(name, root))
-    ]
+    tables = {name: recorded(name, root) for name in get_args(EngineName)}
+    known = [f"{name} with {', '.join(found)}" for name, found in tables.items() if found]
     return ConfigError(
         f"no recorded answer for engine {engine} with release {release}",
         file=root / paths.known_answers(engine, release),

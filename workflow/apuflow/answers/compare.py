@@ -83,10 +83,9 @@ def causes(recorded: Answer, here: Answer) -> tuple[str, ...]:
         if name in facts
     ]
     options = [f"{each.name}={each.here}, recorded {each.recorded}" for each in changed(found, "option")]
-    if options:
-        where = "configs/machines, or options_of of the release"
-        named.insert(0, f"other options: {'; '.join(options)} ({where})")
-    return tuple(named)
+    where = "configs/machines, or options_of of the release"
+    first = [f"other options: {'; '.join(options)} ({where})"] if options else []
+    return (*first, *named)
 
 
 def _seen(answer: Answer, name: str) -> str:

@@ -32,30 +32,22 @@ def points(engine: EngineName, release: str, root: Path) -> tuple[Point, ...]:
     sweep = campaign.load(SWEEP)
     file = root / paths.sweep_file(SWEEP)
     if engine not in sweep.engines:
-        raise ConfigError(
-            "the sweep of known answers does not have this engine", file=file, key="engines", value=engine,
-            remedy=f"append {engine}",
-        )  # fmt: skip
+        problem = "the sweep of known answers does not have this engine"
+        raise ConfigError(problem, file=file, key="engines", value=engine, remedy=f"append {engine}")
     found = [point for name in campaign.workloads(sweep) for point in campaign.points(SWEEP, name, engine)]
     chosen = tuple(point for point in found if point.release == release)
     if not chosen:
-        have = dict.fromkeys(point.release for point in found)
-        raise ConfigError(
-            "the sweep of known answers does not have this release",
-            file=file,
-            key="zip",
-            value=release,
-            remedy=f"append {release} to its list release and a machine of it to its list machine; it has "
-            f"{', '.join(have)}",
+        have = ", ".join(dict.fromkeys(point.release for point in found))
+        remedy = (
+            f"append {release} to its list release and a machine of it to its list machine; it has {have}"
         )
+        problem = "the sweep of known answers does not have this release"
+        raise ConfigError(problem, file=file, key="zip", value=release, remedy=remedy)
     return chosen
 
 
 def answers(engine: EngineName, wanted: Sequence[Point], root: Path) -> tuple[Answer, ...]:
-    """Results of points on this machine. On gem5 they run again, even if they have run before.
-
-    Args:
-        wanted: points of one release.
+    """Results of points of one release on this machine. On gem5 they run again, even if they have run before.
 
     Raises:
         EngineError: a run did not complete, or the workflow failed.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
 
 from apuflow.answers.answer import Answer, Kind
-from apuflow.answers.rows import row_hashes
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
@@ -15,6 +17,8 @@ from apuflow.core.files import sha256_file
 from apuflow.core.record import RunRecord, Status, read_run
 from apuflow.engines import simulating_engine
 from apuflow.engines.preview_batch import batch_columns
+from apuflow.gem5.stats.blocks import open_packed
+from apuflow.gem5.stats.checks import ACTIVE
 from apuflow.miopen.compiler import code_bytes
 from apuflow.prepare.tools import Toolset
 from apuflow_analysis.counters.table import BY_NAME
@@ -98,3 +102,47 @@ def _facts(tools: Toolset, point: Point, record: RunRecord) -> dict[str, str]:
 
 def _products(point: Point) -> str:
     return "stand-in" if point.software.products is None else "rocblas"
+
+
+_HOST: Final = re.compile(rb"host[A-Z_]")
+"""Rows about the machine that runs gem5, not the simulated one: hostSeconds, hostMemory, hostTickRate
+(src/sim/root.cc), hostInstRate, hostOpRate (src/cpu/base.cc)."""
+_MARK: Final = b"----------"
+"""Begins the lines around a block."""
+_PARTS: Final = (
+    ("translation", re.compile(rb"system\.\w*(?:tlb|coalescer)\w*\.")),
+    ("cpu", re.compile(rb"system\.cpu\d*[._]")),
+    ("network", re.compile(rb"system\.ruby\.network\.")),
+    ("caches", re.compile(rb"system\.ruby\.")),
+    ("memory", re.compile(rb"system\.\w*mem_ctrls")),
+)
+
+
+def row_hashes(files: Iterable[Path]) -> dict[str, str]:
+    """Hash the rows of each part of the machine, all blocks and files in order.
+
+    Rows of the host and descriptions, which differ between releases, are left out.
+
+    Returns:
+        By part (gpu, translation, cpu, network, caches, memory, other): number of rows and 16 hexadecimal
+        digits.
+    """
+    hashes = {name: hashlib.sha256() for name in ("gpu", *(name for name, _ in _PARTS), "other")}
+    counts = dict.fromkeys(hashes, 0)
+    for file in files:
+        with open_packed(file) as stream:
+            lines = stream.read().splitlines()
+        gpu = next((line.split(None, 1)[0] for line in lines if ACTIVE.encode() in line[:80]), b"\0")
+        gpu = gpu.removesuffix(ACTIVE.encode()) + b"."
+        for line in lines:
+            row = b" ".join(line.partition(b" # ")[0].split())
+            if not row or row.startswith(_MARK) or _HOST.match(row):
+                continue
+            part = "gpu" if row.startswith(gpu) else _part(row)
+            hashes[part].update(row + b"\n")
+            counts[part] += 1
+    return {name: f"{counts[name]}:{each.hexdigest()[:16]}" for name, each in hashes.items()}
+
+
+def _part(row: bytes) -> str:
+    return next((name for name, pattern in _PARTS if pattern.match(row)), "other")

@@ -17,12 +17,7 @@ from apuflow_analysis.tables import store, tables
 
 
 def write_preview(plan: str, counters: str | Path, record: str | Path, processes: int = 1) -> None:
-    """Run the timing model over all points of a manifest, and write their counters and their record.
-
-    Args:
-        plan: the manifest.
-        counters, record: see ``preview_batch.write_batch``.
-        processes: that may share the work.
+    """Run the timing model over all points of a manifest (see ``preview_batch.write_batch``).
 
     Raises:
         NotModelled: the model refuses a layer or an option.
@@ -38,7 +33,6 @@ def write_table(
     """Write a workload's table, a row per point in the order of its manifest.
 
     Args:
-        plan: the manifest.
         files: CSV, Parquet and columns.
         sampled: a table of the operations of a sample, whose rows are those simulated and the preview's.
         late: other machines have made records just now, which this one may see a little later.
@@ -93,12 +87,11 @@ def check_rows(
 def write_suite_table(
     under: str, name: str, operations: str, files: Sequence[str], root: Path = Path()
 ) -> None:
-    """Write a suite's table, a row per iteration.
+    """Write a suite's table, a row per iteration, as CSV, Parquet and columns.
 
     Args:
         under: the sweep's place below results/, as ``paths.under`` gives it.
         operations: the table of the sweep's operations, Parquet.
-        files: CSV, Parquet and columns.
     """
     campaign = Campaign(root)
     frame = suite_table(campaign, campaign.sweep(under), name, root / operations)
@@ -111,13 +104,11 @@ def write_figure(
     """Write a figure of a sweep as SVG and PNG, and its numbers as CSV.
 
     Args:
-        campaign: the project.
         under: the sweep's place below results/.
         name: of the figure (``apuflow_analysis.figures.FIGURES``).
         table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
-        directory: where it goes, under its name.
     """
-    from apuflow.results.kernel_rows import kernel_rows
+    from apuflow.results.kernels import kernel_rows
     from apuflow_analysis import figures  # matplotlib: a table has no use for it
 
     sweep, known = campaign.sweep(under), figures.FIGURES[name]
@@ -147,11 +138,9 @@ def write_report(
     """Write a sweep's report; with the preview's error if the sweep has rows of it.
 
     Args:
-        campaign: the project.
         under: the sweep's place below results/.
         table_files: a table per workload, Parquet, in the sweep's order.
         figure_files: its figures, SVG.
-        page: the HTML file.
         sampled: tables of its sample: operations, totals.
     """
     from apuflow.score.errors import measured_error
@@ -160,12 +149,9 @@ def write_report(
 
     sweep = campaign.sweep(under)
     workloads = campaign.shown(sweep)
+    error = measured_error() if any(map(is_batch, sweep.engines)) else ""
     described = report.SweepDescription.of(
-        sweep.model_dump(),
-        workloads,
-        campaign.sources(sweep),
-        measured_error() if any(map(is_batch, sweep.engines)) else "",
-        sweep.together,
+        sweep.model_dump(), workloads, campaign.sources(sweep), error, sweep.together
     )
     frames = {
         paths.table(under, workload): store.read(file, whole=True)

@@ -58,9 +58,7 @@ def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int
     Args:
         size: of each operation, above 0; index: names.
         cost: of each operation; same index.
-        limit: of the cost of all drawn operations.
-        most: operations that are drawn at most.
-        seed: another one draws others.
+        limit: of the cost of all drawn operations; ``most``: of their number.
     """
     reach = [str(name) for name in size.index[cost <= limit]]
     times = {name: -math.log(_uniform(f"{seed}/{name}")) / float(size[name]) for name in reach}
@@ -72,12 +70,8 @@ def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int
             until = times[name]
             break
         drawn.append(name)
-    return Audit(
-        tuple(drawn),
-        {name: times[name] for name in drawn},
-        until,
-        frozenset(map(str, size.index)) - set(reach),
-    )
+    out_of_reach = frozenset(map(str, size.index)) - set(reach)
+    return Audit(tuple(drawn), {name: times[name] for name in drawn}, until, out_of_reach)
 
 
 def _uniform(text: str) -> float:
@@ -100,7 +94,6 @@ def missed_size(
         unknown: operations that have not been measured.
         off: drawn operations whose measurement contradicts the estimate.
         failed: operations whose runs failed; nothing is known of them.
-        confidence: of the bound.
     """
     missing = [name for name in audit.names if name in unknown and name not in failed]
     until = audit.times[missing[0]] if missing else audit.until

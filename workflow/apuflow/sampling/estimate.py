@@ -101,8 +101,8 @@ class Sample:
         audit: a random sample of operations; None: the interval trusts the model of what kernels share.
         measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
             ``parts``; a single number is all of them, which then share their factor.
-        doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
         aside: names that have no measurement and get none (their runs failed).
+        doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
 
     Raises:
         ValueError: a column is missing, a number is not above 0, or what is measured is no operation, or has
@@ -130,20 +130,15 @@ class Sample:
         self._parts = parts
         self._predicted = parts["predicted"].to_numpy(float)
         self._owner = names.get_indexer(parts.index)
-        cost = parts["cost"].to_numpy(float) if "cost" in parts else self._predicted
-        doubt = parts["doubt"].to_numpy(float) if "doubt" in parts else np.zeros(len(parts))
-        self._expected_noise = (doubt / OF_INTERVALS) ** 2
-        self.members = pd.DataFrame(
-            {
-                "weight": [float(weight[name]) for name in names],
-                "predicted": np.bincount(self._owner, self._predicted, len(names)),
-                "cost": np.bincount(self._owner, cost, len(names)),
-            },
-            index=names,
-        )
-        self._away = parts["away"].to_numpy(float) if "away" in parts else np.zeros(len(parts))
+        cost = parts.get("cost", parts["predicted"]).to_numpy(float)
+        none = pd.Series(0.0, parts.index)
+        self._expected_noise = (parts.get("doubt", none).to_numpy(float) / OF_INTERVALS) ** 2
+        self._away = parts.get("away", none).to_numpy(float)
         farthest = np.ones(len(names))
         np.maximum.at(farthest, self._owner, np.exp(self._away))
+        self.members = pd.DataFrame({"weight": [float(weight[name]) for name in names]}, index=names)
+        self.members["predicted"] = np.bincount(self._owner, self._predicted, len(names))
+        self.members["cost"] = np.bincount(self._owner, cost, len(names))
         self.members["unmeasured"] = farthest > 1.0
         self.members["size"] = self.members["weight"] * self.members["predicted"] * farthest
         self._audit = audit
@@ -273,12 +268,9 @@ class Sample:
         return chosen
 
     def _gain(self, candidates: NDArray[Any], covariance: Array, change: Array) -> Array:
-        """By how much the variance of the total falls when an operation is measured.
+        """By how much the variance of the total falls when an operation, by its number, is measured.
 
-        Args:
-            candidates: numbers of operations.
-            covariance: of all kernels.
-            change: covariance of each kernel with the total.
+        ``change``: covariance of each kernel with the total.
         """
         places = [self._place[str(self.members.index[number])] for number in candidates]
         found = np.empty(len(places))
@@ -364,11 +356,11 @@ class Sample:
             members.loc[used.index, column] = used
         weighted = members["weight"] * members["predicted"]
         simulated = members.index.isin(list(self._measured))
-        total = float((members["weight"] * members["cycles"]).sum())
+        of_each = members["weight"] * members["cycles"]
+        total, least = float(of_each.sum()), float(of_each[members["is_measured"]].sum())
+        least = least if self._audit is not None and not self._doubted else 0.0
         spread = quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5
         too_high, too_low = self._missed(aim, self._used)
-        least = float((members["weight"] * members["cycles"])[members["is_measured"]].sum())
-        least = least if self._audit is not None and not self._doubted else 0.0
         return Estimate(
             members,
             total=total,
@@ -383,8 +375,7 @@ class Sample:
 def _measured(covariance: Array, rows: Any, noise: Array) -> tuple[Array, Array]:
     """What follows when ``rows`` (numbers) are known: their weights, and the covariance that is left.
 
-    Args:
-        noise: variance of the error of each measurement; 0: it is exact.
+    ``noise``: variance of the error of each measurement; 0: it is exact.
     """
     gain: Array = np.linalg.solve(covariance[np.ix_(rows, rows)] + np.diag(noise), covariance[rows])
     left: Array = covariance - covariance[:, rows] @ gain
