@@ -80,50 +80,43 @@ def search(
     Raises:
         ConfigError: a point cannot run, an expression cannot be evaluated, or nothing is left.
     """
-    wide = sweep.model_copy(
-        update={"limits": sweep.limits.model_copy(update={"max_points": 10**12}), "engines": ("preview",)}
-    )
+    limits = sweep.limits.model_copy(update={"max_points": 10**12})
+    wide = sweep.model_copy(update={"limits": limits, "engines": ("preview",)})
     tables, space, evaluated = [], 0, 0
     workloads = sweep_workloads(wide, root)
     if paths.OPERATIONS in workloads:
-        raise ConfigError(
-            "a search is over workloads, not over suites", remedy="leave suites out of the sweep"
-        )
+        remedy = "leave suites out of the sweep"
+        raise ConfigError("a search is over workloads, not over suites", remedy=remedy)
+    axes: dict[str, None] = {}
     for workload in workloads:
         planned = plan(wide, workload, root)
+        axes |= dict.fromkeys(map(axis_column, planned.axes))
         combinations = list(itertools.islice(planned.combinations(), most + 1))
-        if len(combinations) > most:
-            combinations = _sampled(planned, most)
-            space += planned.size
-        else:
-            space += len(combinations)
+        few = len(combinations) <= most
+        space += len(combinations) if few else planned.size
+        combinations = combinations if few else _sampled(planned, most)
         evaluated += len(combinations)
         tables.append(answer_of(wide, workload, combinations, root))
     frame = pd.concat(tables, ignore_index=True).copy()
-    axes = tuple(
-        dict.fromkeys(
-            axis_column(name) for w in sweep_workloads(wide, root) for name in plan(wide, w, root).axes
-        )
-    )
     keep = np.ones(len(frame), dtype=bool)
     for constraint in constraints:
         keep &= holds(frame, constraint)
     expressions = [o.expression for o in objectives]
     valued = frame.assign(**values(frame, expressions))[keep]
-    rows = of_machines(valued, axes, expressions, frame["workload"].nunique())
+    rows = of_machines(valued, tuple(axes), expressions, frame["workload"].nunique())
     if rows.empty:
-        raise ConfigError(
-            "no point satisfies the constraints",
-            key="--where",
-            value=" and ".join(constraints),
-            remedy="loosen them, or widen the sweep's axes",
-        )
-    better = np.column_stack(
-        [(-1.0 if o.larger else 1.0) * rows[o.expression].to_numpy() for o in objectives]
-    )
+        told, remedy = " and ".join(constraints), "loosen them, or widen the sweep's axes"
+        raise ConfigError("no point satisfies the constraints", key="--where", value=told, remedy=remedy)
+    better = rows[expressions].to_numpy() * _signs(objectives)
     rows["best"] = pareto(better)
     order = np.lexsort((*better.T[::-1], ~rows["best"].to_numpy()))
-    return Found(rows.iloc[order].reset_index(drop=True), axes, space, evaluated, int((~keep).sum()))
+    sorted_rows = rows.iloc[order].reset_index(drop=True)
+    return Found(sorted_rows, tuple(axes), space, evaluated, int((~keep).sum()))
+
+
+def _signs(objectives: Sequence[Objective]) -> np.ndarray[Any, Any]:
+    """What makes less of each objective better."""
+    return np.array([-1.0 if objective.larger else 1.0 for objective in objectives])
 
 
 def _sampled(planned: Plan, count: int) -> list[Assignment]:
@@ -170,12 +163,9 @@ def save_best(
     names = {axis_column(n): n for w in sweep_workloads(sweep, root) for n in plan(sweep, w, root).axes}
     group: dict[str, Any] = {}
     for column in found.axes:
-        listed = [_plain(value) for value in head[column]]
-        option = names[column]
-        if option.startswith("layer."):
-            group.setdefault("layer", {})[option.removeprefix("layer.")] = listed
-        else:
-            group[option] = listed
+        option = names[column].removeprefix("layer.")
+        place = group if option == names[column] else group.setdefault("layer", {})
+        place[option] = [value.item() if isinstance(value, np.generic) else value for value in head[column]]
     content: dict[str, Any] = {
         "description": f"The best {len(head)} {made_by(sweep.name)}",
         "engines": ["gem5-kernels", "preview"],
@@ -190,10 +180,6 @@ def save_best(
     }
     write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100))
     return path
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 ENGINE = "gem5-kernels"
@@ -261,10 +247,8 @@ def judge(
     though the point's cycles are taken at the lower end of the preview's interval. Others have none.
 
     Args:
-        found: of ``search``.
-        objectives: those of the search.
+        found, objectives, sweep: of the search.
         results: of ``results_of``.
-        sweep: that was searched.
     """
     names = [objective.expression for objective in objectives]
     done = results[results["status"] == COMPLETED]
@@ -273,8 +257,8 @@ def judge(
     measured = of_machines(valued, found.axes, names, len(sweep_workloads(sweep, root)))
     rows = found.rows.copy()
     place = {key: number for number, key in enumerate(_keys(rows, found.axes))}
-    at = [place[key] for key in _keys(measured, found.axes) if key in place]
-    kept = [key in place for key in _keys(measured, found.axes)]
+    keys = _keys(measured, found.axes)
+    kept, at = [key in place for key in keys], [place[key] for key in keys if key in place]
     columns = [name for name in dict.fromkeys([*names, *CYCLES]) if name not in found.axes]
     rows[columns] = rows[columns].astype(float)
     rows.loc[at, columns] = measured.loc[kept, columns].to_numpy(dtype=float)
@@ -282,23 +266,21 @@ def judge(
     rows.loc[at, "judged"] = True
     ran = {place[key] for key in _keys(results, found.axes) if key in place}
     failed = ran - set(at)
-    signs = np.array([-1.0 if objective.larger else 1.0 for objective in objectives])
-    optimistic = rows[names].to_numpy(dtype=float).copy()
+    signs = _signs(objectives)
+    numbers = rows[names].to_numpy(dtype=float) * signs
+    optimistic = numbers.copy()
     for column, name in enumerate(names):
         if name == "gpu_cycles":
-            optimistic[:, column] = rows["gpu_cycles_low"]
-    optimistic *= signs
+            optimistic[:, column] = rows["gpu_cycles_low"] * signs[column]
     judged = rows["judged"].to_numpy()
     rows["best"] = False
-    rows.loc[judged, "best"] = pareto(rows.loc[judged, names].to_numpy(dtype=float) * signs)
+    rows.loc[judged, "best"] = pareto(numbers[judged])
     open_places = [k for k in range(len(rows)) if not judged[k] and k not in failed]
     undecided = [k for k in open_places if not _beaten(optimistic[k], optimistic[judged])]
-    order = np.lexsort((*(rows[names].to_numpy(dtype=float) * signs).T[::-1], ~rows["best"], ~judged))
+    order = np.lexsort((*numbers.T[::-1], ~rows["best"], ~judged))
     new_place = {int(old): new for new, old in enumerate(order)}
-    sorted_rows = rows.iloc[order].reset_index(drop=True)
-    return Verdict(
-        replace(found, rows=sorted_rows), tuple(sorted(new_place[k] for k in undecided)), len(failed)
-    )
+    sorted_found = replace(found, rows=rows.iloc[order].reset_index(drop=True))
+    return Verdict(sorted_found, tuple(sorted(new_place[k] for k in undecided)), len(failed))
 
 
 def next_points(verdict: Verdict, count: int) -> Found:

@@ -24,9 +24,7 @@ def spanned(without: int | None = None) -> dict[str, Any]:
     Ranges are those of all runs, but for rocBLAS' kernels: they ran on random machines, and these
     ranges are no other kernel's. Errors are those of random layers, where a kernel has enough of
     them: the model's constants were chosen by the other runs, and it is nearer to these.
-
-    Args:
-        without: number of a sample of layers that is left out.
+    ``without``: number of a sample of layers that is left out.
     """
     layers = read_runs(random_layers())
     layers = _scored(layers[layers["draw"] != str(without)])
@@ -34,9 +32,8 @@ def spanned(without: int | None = None) -> dict[str, Any]:
     networks = sorted(project.recorded_runs().glob("networks*.csv"))
     runs = pd.concat([_scored(read_tables([*recorded(), *networks])), layers])
     kernels = pd.concat([runs, products[products["kernel"].str.startswith(ROCBLAS)]])
-    machines = [
-        row_machine({str(key): value for key, value in row.items()}) for row in runs.to_dict("records")
-    ]
+    rows = ({str(key): value for key, value in row.items()} for row in runs.to_dict("records"))
+    machines = list(map(row_machine, rows))
     points = point_errors(layers).abs()
     releases = set(layers["point"].str.partition("_")[0])
     in_layers = layers.groupby(layers["kernel"].map(family))["error"]

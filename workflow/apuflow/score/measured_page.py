@@ -43,9 +43,6 @@ _ERRORS: Final = ("median", "90th percentile", "largest")
 def text() -> str:
     """The page: errors of the preview's GPU cycles and counters, by set of runs and by primitive."""
     alone = score(read_tables(recorded())).frame
-    tables = {
-        name: _table_of(name) for name in ("products", "networks", "networks_2", "wide", "scaling", "large")
-    }
     layers = score(read_runs(random_layers())).frame
     of_layers = point_errors(layers)
     facts = layers.groupby("point")[["primitive", "num_dirs", "draw"]].first()
@@ -54,17 +51,18 @@ def text() -> str:
         ("whole layers drawn at random", of_layers),
         *((f"... with `num-dirs` of {n}", of_layers[facts["num_dirs"] == n]) for n in "124"),
         ("... by which no rule was chosen", of_layers[facts["draw"].isin(UNSEEN)]),
-        ("products of rocBLAS", tables["products"]),
-        ("operations of AlexNet and DeepBench", tables["networks"]),
-        ("operations of SqueezeNet", tables["networks_2"]),
-        ("sweeps on machines with several directories", tables["wide"]),
-        ("sweeps over one option or size", tables["scaling"]),
-        ("layers of more than 10 million cycles", tables["large"]),
+        ("products of rocBLAS", _table_of("products")),
+        ("operations of AlexNet and DeepBench", _table_of("networks")),
+        ("operations of SqueezeNet", _table_of("networks_2")),
+        ("sweeps on machines with several directories", _table_of("wide")),
+        ("sweeps over one option or size", _table_of("scaling")),
+        ("layers of more than 10 million cycles", _table_of("large")),
     ]  # fmt: skip
-    pairs = {
-        str(name): ordered_pairs(rows.reset_index(drop=True)) for name, rows in alone.groupby("primitive")
-    }
-    right, every = ordered_pairs(alone)
+    groups = [(str(name), rows) for name, rows in alone.groupby("primitive")]
+    by_primitive = [
+        (*row(name, part["error"]), "{} of {}".format(*ordered_pairs(part.reset_index(drop=True))))
+        for name, part in [*groups, ("all", alone)]
+    ]
     return "\n".join(
         [
             "# Measured error of the preview\n",
@@ -78,13 +76,7 @@ def text() -> str:
             "The last column counts the pairs that the preview puts in the same order.\n",
             table(
                 ("primitive", "runs", *_ERRORS, "in order"),
-                [
-                    *(
-                        (*row(str(name), part["error"]), "{} of {}".format(*pairs[str(name)]))
-                        for name, part in alone.groupby("primitive")
-                    ),
-                    (*row("all", alone["error"]), f"{right} of {every}"),
-                ],
+                by_primitive,
             ),
             "## Layers drawn at random\n",
             table(
@@ -112,11 +104,8 @@ def counts() -> Iterable[tuple[str, pd.Series]]:
 def row(name: str, errors: pd.Series) -> tuple[str, ...]:
     """A name, the number of errors, and their median, 90th percentile and maximum in percent."""
     off = 100 * errors.abs()
-    return (
-        name,
-        f"{len(off):,}",
-        *(f"{number:.1f}" for number in (off.median(), off.quantile(0.9), off.max())),
-    )
+    numbers = (off.median(), off.quantile(0.9), off.max())
+    return name, f"{len(off):,}", *(f"{number:.1f}" for number in numbers)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -130,10 +119,5 @@ def _table_of(name: str) -> pd.Series:
     return point_errors(score(read_runs(project.recorded_runs() / f"{name}.csv")).frame)
 
 
-def main() -> None:
-    """Write the page."""
-    write_text(PAGE, text())
-
-
 if __name__ == "__main__":
-    main()
+    write_text(PAGE, text())
