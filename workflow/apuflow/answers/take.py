@@ -55,20 +55,16 @@ def of_preview(point: Point) -> Answer:
         NotModelled: the model refuses a layer or an option.
     """
     columns = batch_columns([point])
-    facts = {"products": _products(point)}
     numbers = {name: float(columns[name][0]) for name in BY_NAME if name in columns}
-    return _answer(point, facts, numbers, {})
+    return _answer(point, {"products": _products(point)}, numbers, {})
 
 
 def _answer(
     point: Point, facts: Mapping[str, str], counters: Mapping[str, float], hashes: Mapping[str, str]
 ) -> Answer:
     layer = hashlib.sha256((point.work.text or "").encode()).hexdigest()[:_DIGITS]
-    values: dict[tuple[Kind, str], str] = {
-        ("fact", "engine_version"): point.software.version or "",
-        ("fact", "layer"): layer,
-    }
-    values |= {("fact", name): text for name, text in facts.items()}
+    facts = {"engine_version": point.software.version or "", "layer": layer, **facts}
+    values: dict[tuple[Kind, str], str] = {("fact", name): text for name, text in facts.items()}
     values |= {("option", name): str(value) for name, value in dict(point.options).items()}
     for name, counter in BY_NAME.items():
         value = counters.get(name, math.nan)
@@ -138,11 +134,8 @@ def row_hashes(files: Iterable[Path]) -> dict[str, str]:
             row = b" ".join(line.partition(b" # ")[0].split())
             if not row or row.startswith(_MARK) or _HOST.match(row):
                 continue
-            part = "gpu" if row.startswith(gpu) else _part(row)
+            others = (name for name, pattern in _PARTS if pattern.match(row))
+            part = "gpu" if row.startswith(gpu) else next(others, "other")
             hashes[part].update(row + b"\n")
             counts[part] += 1
     return {name: f"{counts[name]}:{each.hexdigest()[:16]}" for name, each in hashes.items()}
-
-
-def _part(row: bytes) -> str:
-    return next((name for name, pattern in _PARTS if pattern.match(row)), "other")

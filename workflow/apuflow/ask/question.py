@@ -165,7 +165,7 @@ def _rows(chosen: Sequence[Point], processes: int = 1) -> Batch:
 
 
 def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:
-    """Keep a question as the sweep ``configs/sweeps/<name>.yaml``.
+    """Keep the content of a sweep as ``configs/sweeps/<name>.yaml``.
 
     Raises:
         ConfigError: the name cannot be used, or there is a sweep of this name.

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from apuflow.ask.question import answer_of
+from apuflow.ask.question import answer_of, save
 from apuflow.configure import load_sweep
 from apuflow.configure.combinations import Assignment, Plan, plan
 from apuflow.configure.loading import check_new_name
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.core.files import write_text
 from apuflow.plan.points import sweep_workloads
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.objectives import CYCLES, Objective, holds, of_machines, pareto, values
@@ -155,10 +154,6 @@ def save_best(
     Raises:
         ConfigError: the name cannot be used.
     """
-    import yaml
-
-    path = root / paths.sweep_file(name)
-    check_new_name(name, "sweep", path, force=force)
     head = found.rows.head(count)
     names = {axis_column(n): n for w in sweep_workloads(sweep, root) for n in plan(sweep, w, root).axes}
     group: dict[str, Any] = {}
@@ -178,8 +173,7 @@ def save_best(
         "on_failure": "record",
         "figures": {"objectives": [f"-({o.expression})" if o.larger else o.expression for o in objectives]},
     }
-    write_text(path, yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100))
-    return path
+    return save(content, name, root, force=force)
 
 
 ENGINE = "gem5-kernels"
@@ -214,10 +208,7 @@ class Verdict:
 
 
 def continues(name: str, sweep: Sweep, root: Path = Path(), *, force: bool = False) -> bool:
-    """Whether a sweep that judges a search of ``sweep`` is there already; False: it is to be written.
-
-    Args:
-        force: begin again, whatever has this name.
+    """Whether a sweep that judges a search of ``sweep`` is there already; ``force``: begin again in any case.
 
     Raises:
         ConfigError: the name cannot be used, or is that of a sweep that no search of this one wrote.

@@ -40,7 +40,13 @@ def epoch_numbers(
     Raises:
         ConfigError: no such table or data set, or no row of a whole training iteration.
     """
-    chosen = _dataset(dataset)
+    if dataset in DATASETS:
+        chosen = DATASETS[dataset]
+    elif dataset.isdigit() and int(dataset):
+        chosen = Dataset(int(dataset), "", "given")
+    else:
+        remedy = f"one of {', '.join(DATASETS)}, or a number of examples"
+        raise ConfigError("no such data set", key="dataset", value=dataset, remedy=remedy)
     rows = [row for row in _read(summary) if row["backward_ms"] and row["images"]]
     if not rows:
         remedy = "run a network with direction: both (a list of items has no iteration)"
@@ -53,7 +59,10 @@ def _numbers(row: Mapping[str, str], dataset: Dataset, ring: Ring, price: float 
     seconds = {phase: float(row[f"{phase}_ms"] or 0) / 1e3 for phase in ("forward", "backward", "update")}
     batch = round(float(row["images"]))
     one = ParallelIteration(**seconds, communication=ring.seconds(FLOAT_BYTES * int(row["params"])))
-    found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"], **_axes(row)}
+    names = list(row)
+    varied = [name for name in names[2 : names.index("direction")] if name not in (*_FIXED, *_OWN)]
+    found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"]}
+    found |= {name.removeprefix("layer."): row[name] for name in varied}
     found |= {"n": batch, "devices": ring.devices}
     found |= {f"{phase}_ms": duration * 1e3 for phase, duration in seconds.items()}
     if not row["update_ms"]:
@@ -99,21 +108,6 @@ def write_numbers(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     writer.writeheader()
     writer.writerows(rows)
     write_text(file, text.getvalue())
-
-
-def _axes(row: Mapping[str, str]) -> dict[str, str]:
-    names = list(row)
-    varied = names[2 : names.index("direction")]
-    return {name.removeprefix("layer."): row[name] for name in varied if name not in (*_FIXED, *_OWN)}
-
-
-def _dataset(dataset: str) -> Dataset:
-    if dataset in DATASETS:
-        return DATASETS[dataset]
-    if dataset.isdigit() and int(dataset):
-        return Dataset(int(dataset), "", "given")
-    remedy = f"one of {', '.join(DATASETS)}, or a number of examples"
-    raise ConfigError("no such data set", key="dataset", value=dataset, remedy=remedy)
 
 
 def _read(summary: Path) -> list[dict[str, str]]:

@@ -53,12 +53,10 @@ def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
 
     first, _, second = engines.partition(",")
     if table.is_dir() or not second:
-        raise ApuflowError(
-            "--kernels takes two run directories, or a table and two engines",
-            value=str(table),
-            remedy="apuflow compare --kernels runs/gem5/W/P runs/gem5-kernels/W/Q, or apuflow compare "
-            "--kernels results/runtime/W.csv",
-        )
+        problem = "--kernels takes two run directories, or a table and two engines"
+        examples = "runs/gem5/W/P runs/gem5-kernels/W/Q", "results/runtime/W.csv"
+        remedy = ", or ".join(f"apuflow compare --kernels {example}" for example in examples)
+        raise ApuflowError(problem, value=str(table), remedy=remedy)
     pairs = run_pairs(read(table), first.strip(), second.strip())
     return [(Path(paths.run_dir(*left)), Path(paths.run_dir(*right))) for left, right in pairs]
 
@@ -89,9 +87,8 @@ def _show(compared: DispatchComparison) -> None:
     console.print(table)
     parts = table_of(("simulated time",), ("kernels A", "cycles A", "kernels B", "cycles B"))
     for row in compared.parts.to_dict("records"):
-        counts = [str(row[name] or "") for name in ("kernels_a", "kernels_b")]
-        cycles = [_whole(row[name]) for name in ("cycles_a", "cycles_b")]
-        parts.add_row(row["meaning"], counts[0], cycles[0], counts[1], cycles[1])
+        a, b = ((str(row[f"kernels_{label}"] or ""), _whole(row[f"cycles_{label}"])) for label in "ab")
+        parts.add_row(row["meaning"], *a, *b)
     console.print(parts)
     for note in compared.notes:
         console.print(f"note: {note}")

@@ -26,10 +26,9 @@ def recorded_failures(
         ConfigError: there is no such sweep or status.
     """
     known = [status.value for status in Status if status is not Status.COMPLETED]
-    for outcome in outcomes:
-        if outcome not in known:
-            remedy = f"one of {', '.join(known)}"
-            raise ConfigError("not a status of a failed run", value=outcome, remedy=remedy)
+    for outcome in set(outcomes).difference(known):
+        remedy = f"one of {', '.join(known)}"
+        raise ConfigError("not a status of a failed run", value=outcome, remedy=remedy)
     chosen = sweep_points(project, sweep) if sweep is not None else None
     for run in runs(project):
         if (

@@ -61,7 +61,9 @@ def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int
         limit: of the cost of all drawn operations; ``most``: of their number.
     """
     reach = [str(name) for name in size.index[cost <= limit]]
-    times = {name: -math.log(_uniform(f"{seed}/{name}")) / float(size[name]) for name in reach}
+    digests = {name: hashlib.sha256(f"{seed}/{name}".encode()).digest() for name in reach}
+    uniform = {name: (int.from_bytes(digest[:6]) + 1) / 2**48 for name, digest in digests.items()}  # (0, 1]
+    times = {name: -math.log(uniform[name]) / float(size[name]) for name in reach}
     drawn: list[str] = []
     until, left = math.inf, limit
     for name in sorted(times, key=lambda one: times[one]):
@@ -72,11 +74,6 @@ def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int
         drawn.append(name)
     out_of_reach = frozenset(map(str, size.index)) - set(reach)
     return Audit(tuple(drawn), {name: times[name] for name in drawn}, until, out_of_reach)
-
-
-def _uniform(text: str) -> float:
-    """A number in (0, 1] from a text."""
-    return (int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) + 1) / 2**48
 
 
 def missed_size(

@@ -8,9 +8,8 @@ kernels share: the preview itself (``COMMON``) and a trend with the size (``SIZE
 others are predicted from those measured (best linear prediction). A measurement that is itself extrapolated
 (the first workgroups of a launch) is the factor and an error of its own, as large as its interval says.
 
-Sources: ratio estimation as in Cochran, Sampling Techniques, chapter 6; prediction from correlated neighbours
-(kriging) as in Cressie, Statistics for Spatial Data, chapter 3; kernels alike as in Sieve (ISPASS 2023) and
-Photon (MICRO 2023), with a timing model in place of a hardware profile.
+Sources: Cochran, Sampling Techniques, chapter 6 (ratio estimation); Cressie, Statistics for Spatial Data,
+chapter 3 (kriging); Sieve (ISPASS 2023) and Photon (MICRO 2023), which have a hardware profile.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Estimate:
         members: a row per operation: ``weight``, ``predicted``, ``cycles`` (measured, else estimated),
             ``low`` and ``high`` (interval of one occurrence; equal to ``cycles`` where all workgroups were
             simulated), ``is_measured`` and ``cost`` (predicted cycles of what is simulated of it, once).
-        total: weighted sum of cycles. low, high: ends of its interval.
+        total: weighted sum of cycles; ``low`` and ``high``: ends of its interval.
         missed: the part of the interval that is for operations that are off and that no run has shown.
         simulated: share of the weighted predicted cycles whose operations were simulated.
         cost: predicted cycles that were simulated over those of a run of everything, with repeats.
@@ -168,10 +167,7 @@ class Sample:
         return factors
 
     def _noise_of(self, name: str, doubts: Sequence[float]) -> Array:
-        """Variance of the logarithm of each kernel's measured factor.
-
-        An error of the sum of several kernels is one that they share: each has as many times its variance.
-        """
+        """Variance of the logarithm of each kernel's factor; kernels share the error of their sum."""
         kernels = len(self._place[name])
         variances: Array = (np.array(doubts, dtype=float) / OF_INTERVALS) ** 2
         return variances if len(doubts) == kernels else np.full(kernels, kernels * variances[0])
@@ -192,10 +188,7 @@ class Sample:
 
     @cached_property
     def _size(self) -> tuple[float, float]:
-        """Standard deviation of each kernel alone, and the scale of all squares: the most likely ones.
-
-        The scale is that of an inverse gamma distribution that starts at 1.
-        """
+        """The likeliest standard deviation of each kernel alone and scale (inverse gamma) of all squares."""
         measured = self._shared[np.ix_(self._rows, self._rows)]
         freedom, found = PRIOR_WEIGHT + len(self._rows), []
         for own in OWN:
@@ -219,10 +212,7 @@ class Sample:
 
     @cached_property
     def _cycles(self) -> Array:
-        """Cycles of each kernel in one occurrence: measured, else estimated.
-
-        The mean of a lognormal is exp(m + v / 2); of an error of 10 % that is half a percent.
-        """
+        """Cycles of each kernel in one occurrence: measured, else the lognormal's mean, exp(m + v / 2)."""
         mean, covariance = self._posterior
         cycles: Array = self._predicted * np.exp(mean + np.diag(covariance) / 2)
         return cycles

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,7 @@ class Sampled:
     """One suite at one combination of a sweep's values.
 
     Attributes:
-        suite, engine, label: what it is.
         axes: the combination, by column name.
-        aim: the requested bound, confidence and budget.
-        estimate: the iteration's cycles.
         members: a row per distinct operation, by its point: ``operation``, ``kernels``,
             ``repeats`` (of an iteration), ``predicted`` (the preview's cycles), ``origin`` (measured,
             estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
@@ -49,11 +47,9 @@ class Sampled:
             of the audit ``error`` (estimate from the other runs over measurement, less 1) and ``inside``
             (whether the measurement is in the interval of that estimate).
         out_of_reach: operations that alone cost more than the budget, so that the audit cannot draw them.
-        following: run records to make next, relative to the project, if nothing were learnt on the way; empty
-            when the aim is met or the budget is spent.
-        round: those of them to make before the next estimate.
-        made: run records that are there.
-        failed: operations whose runs failed.
+        following: run records to make next, if nothing were learnt on the way; empty when the aim is met or
+            the budget is spent. ``round``: those of them to make before the next estimate.
+        made: run records that are there; ``failed``: operations whose runs failed.
         left_out: items that no engine runs; they are no part of the total.
     """
 
@@ -136,7 +132,11 @@ def sample_suites(
 
 
 def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -> Sampled:
-    points, repeats, left_out = _distinct(member)
+    items = [(step.repeats, point) for step, point in member.items if isinstance(point, Point)]
+    points = {point.id: point for _, point in items}
+    repeats = Counter[str]()
+    for count, point in items:
+        repeats[point.id] += count
     parts = _parts(points)
     suite = member.suite.name
     if parts.empty:
@@ -171,29 +171,12 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
         round=records(sample.first(following, aim)),
         made=records(ran),
         failed=len(failed),
-        left_out=left_out,
+        left_out=len(member.items) - len(items),
     )
 
 
-def _distinct(member: Member) -> tuple[dict[str, Point], dict[str, int], int]:
-    """Points by identifier, how often an iteration runs each, and how many items have none."""
-    points: dict[str, Point] = {}
-    repeats: dict[str, int] = {}
-    left_out = 0
-    for step, point in member.items:
-        if isinstance(point, Point):
-            points[point.id] = point
-            repeats[point.id] = repeats.get(point.id, 0) + step.repeats
-        else:
-            left_out += 1
-    return points, repeats, left_out
-
-
 def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
-    """Kernels of the distinct operations with the preview's cycles, as ``Sample`` has them.
-
-    Operations that launch none have no row.
-    """
+    """Kernels of the distinct operations with the preview's cycles, as ``Sample`` has them."""
     known = option_rules.defaults(preview.RELEASE)
     launches = preview.kernels_frame(list(points.values()), known, with_coverage=True)
     if launches.empty:
@@ -217,19 +200,15 @@ def _add_cost(parts: pd.DataFrame, points: Mapping[str, Point], ran: Mapping[str
     def share(name: str, kernel: str) -> float:
         if name in ran:
             return ran[name].shares.get(kernel, 1.0)
-        return 1.0 if kernel in whole else _expected_share(points[name], kernel)
+        if kernel in whole:
+            return 1.0
+        launches = [launch for launch in points[name].launches() if launch.kernel == kernel]
+        every = [launch.workgroups * launch.count for launch in launches]
+        return float(np.average([expected_share(one, points[name]) for one in launches], weights=every))
 
     shares = np.array(list(map(share, parts.index, parts["kernel"])))
     parts["cost"] = parts["predicted"] * shares
     parts["doubt"] = FLOOR * (1.0 - shares)
-
-
-def _expected_share(point: Point, kernel: str) -> float:
-    """Of all workgroups of a kernel those that a run of the point is expected to launch."""
-    launches = [launch for launch in point.launches() if launch.kernel == kernel]
-    every = [launch.workgroups * launch.count for launch in launches]
-    expected = [expected_share(launch, point) for launch in launches]
-    return float(np.average(expected, weights=every))
 
 
 def _family(launch: Launch) -> str:
@@ -294,20 +273,20 @@ def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _total(one: Sampled) -> dict[str, Scalar]:
-    total = one.estimate.total
+    estimate, aim = one.estimate, one.aim
     origin, audit = one.members["origin"], one.audit
     return {
         "suite": one.suite,
         "engine": one.engine,
         "at": one.label,
         **one.axes,
-        "cycles": total,
-        "low": one.estimate.low,
-        "high": one.estimate.high,
-        "half_width": one.estimate.relative,
-        "missed": one.estimate.missed / total,
-        "bound": one.aim.bound,
-        "confidence": one.aim.confidence,
+        "cycles": estimate.total,
+        "low": estimate.low,
+        "high": estimate.high,
+        "half_width": estimate.relative,
+        "missed": estimate.missed / estimate.total,
+        "bound": aim.bound,
+        "confidence": aim.confidence,
         "ended": one.ended,
         "operations": len(origin),
         "measured": int((origin == MEASURED).sum()),
@@ -318,8 +297,8 @@ def _total(one: Sampled) -> dict[str, Scalar]:
         "more_runs": "; ".join(one.members["operation"][one.more_runs]),
         "failed": one.failed,
         "left_out": one.left_out,
-        "budget": one.aim.budget,
+        "budget": aim.budget,
         "spent": one.spent,
-        "simulated": one.estimate.cost,
-        "covered": one.estimate.simulated,
+        "simulated": estimate.cost,
+        "covered": estimate.simulated,
     }

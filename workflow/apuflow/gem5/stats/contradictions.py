@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from apuflow.gem5.stats.relations import RELATIONS, Relation
@@ -106,7 +106,7 @@ def overlapping(sim_ticks: float, before: float, final_tick: float) -> bool:
 
 
 class _Term(NamedTuple):
-    """A product: a number, and rows, each by its names in different releases."""
+    """A product of a number and rows, each by its names in different releases."""
 
     number: float
     rows: tuple[tuple[str, ...], ...]
@@ -154,7 +154,7 @@ class _Block:
         ticks, final, freq = map(view.row, ("simTicks", "finalTick", "simFreq"))
         self._seconds = ticks / freq if ticks and freq else None
         self.since_start = ticks is not None and ticks == final
-        self._rows = cache(self._rows_of_unit)
+        self._rows = cache(partial(matching, names=view.unit_rows))
 
     @property
     def idle(self) -> bool:
@@ -208,25 +208,18 @@ class _Block:
         return total
 
     def _number(self, name: str, row: Lookup) -> float | None:
+        if name == "/SECONDS":
+            return self._seconds
         if name[0] == "/":
-            return self._whole(name[1:])
+            found = [number for _, number in self._view.find(name[1:])]
+            known = [number for number in found if number is not None]
+            return math.fsum(known) if known and len(known) == len(found) else None
         if name[0] == "#":
             return float(len(self._rows(name[1:])))
         if "*" not in name:
             return row(name)
         numbers = [row(each) for each in self._rows(name)]
         return math.fsum(number or 0.0 for number in numbers) if numbers else None
-
-    def _whole(self, name: str) -> float | None:
-        if name == "SECONDS":
-            return self._seconds
-        numbers = [number for _, number in self._view.find(name)]
-        known = [number for number in numbers if number is not None]
-        return math.fsum(known) if known and len(known) == len(numbers) else None
-
-    def _rows_of_unit(self, pattern: str) -> Sequence[str]:
-        """The rows of a compute unit that a pattern with ``*`` stands for."""
-        return matching(pattern, self._view.unit_rows)
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
