@@ -98,19 +98,23 @@ def _params(suite: Suite) -> int:
     return network.params if network is not None else 0
 
 
-def suite_table(campaign: Campaign, sweep: Sweep, suite: str, operations: str | Path) -> pd.DataFrame:
-    """The table of a suite: a row per iteration.
+def write_suite_table(
+    campaign: Campaign, under: str, suite: str, operations: str | Path, files: Sequence[str]
+) -> None:
+    """Write a suite's table, a row per iteration, as CSV, Parquet and columns.
 
     Args:
+        under: the sweep's place below results/.
         operations: the sweep's table of operations, Parquet.
 
     Raises:
         AnalysisError: the table cannot be read, or an operation failed and the sweep is strict.
     """
+    sweep = campaign.sweep(under)
     frame = Folder(store.read(operations, whole=True)).table(iterations(campaign, sweep, suite))
     if sweep.on_failure == "strict":
         require_completed(frame)
-    return frame
+    store.write(frame, *(campaign.root / file for file in files))
 
 
 def suite_items(campaign: Campaign, sweep: Sweep, operations: str | Path) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Writes the preview's rows, tables, figures and reports: a function per rule."""
+"""Writes tables, figures and reports: a function per rule."""
 
 from __future__ import annotations
 
@@ -12,19 +12,8 @@ from apuflow.core.files import wait_for_files
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest
 from apuflow.plan.sampled import simulated_points
-from apuflow.results.suites import suite_items, suite_table
+from apuflow.results.suites import suite_items
 from apuflow_analysis.tables import store, tables
-
-
-def write_preview(plan: str, counters: str | Path, record: str | Path, processes: int = 1) -> None:
-    """Run the timing model over all points of a manifest (see ``preview_batch.write_batch``).
-
-    Raises:
-        NotModelled: the model refuses a layer or an option.
-    """
-    from apuflow.engines.preview_batch import write_batch
-
-    write_batch(Manifest(plan).points(), counters, record, processes)
 
 
 def write_table(
@@ -82,20 +71,6 @@ def check_rows(
             value=point,
             remedy="remove that directory and start the workflow again: it is made again",
         )
-
-
-def write_suite_table(
-    under: str, name: str, operations: str, files: Sequence[str], root: Path = Path()
-) -> None:
-    """Write a suite's table, a row per iteration, as CSV, Parquet and columns.
-
-    Args:
-        under: the sweep's place below results/, as ``paths.under`` gives it.
-        operations: the table of the sweep's operations, Parquet.
-    """
-    campaign = Campaign(root)
-    frame = suite_table(campaign, campaign.sweep(under), name, root / operations)
-    store.write(frame, *(root / file for file in files))
 
 
 def write_figure(
