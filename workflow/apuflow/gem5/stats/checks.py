@@ -36,6 +36,7 @@ _CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "Directory": ("ruby.dir_cntrl",),
 }
 _EQUALLY_LONG: tuple[tuple[str, str], ...] = (
+    (UNITS, "ruby.tcp_cntrl"),
     ("l1_tlb", "l1_coalescer"),
     ("ruby.dir_cntrl", "mem_ctrls"),
     ("ruby.sqc_cntrl", "sqc_tlb"),
@@ -84,10 +85,7 @@ class RequiredRow:
 
 
 def first_fault(rows: Rows) -> Fault | None:
-    """The first line of a block that gem5 cannot have written there; None: there is none.
-
-    A vector or distribution is found fault with at the line behind it.
-    """
+    """The first line that gem5 cannot have written there, behind a vector that is wrong; None: all are right."""
     return min((*rows.faults[:1], *_doubled(rows), *_wrong_sums(rows)), default=None)
 
 
@@ -176,20 +174,17 @@ def read_machine(rows: Rows) -> Machine:
     shader = shaders[0] if shaders else None
     found = arrays(numbers, shader)
     for name, objects in found.items():
-        _check_numbered(name, objects)
+        _check_numbers(name, objects)
         _check_alike(name, objects)
     for kind in (UNITS, "mem_ctrls"):
         for name, objects in _inner(_first(found, kind)).items():
             _check_alike(f"{kind}: {name}", objects)
     _check_lengths(rows, {name: len(objects) for name, objects in found.items()})
     _check_events(numbers)
-    elements = {
-        array: [
-            (f"{shader if array == UNITS else 'system'}.{array}{index}", of_one.get)
-            for index, of_one in objects.items()
-        ]
-        for array, objects in found.items()
-    }
+    elements = {}
+    for array, objects in found.items():
+        prefix = f"{shader if array == UNITS else 'system'}.{array}"
+        elements[array] = [(prefix + index, of_one.get) for index, of_one in objects.items()]
     view = View(shader or "", numbers.get, lambda name: elements.get(name, ()), [*_first(found, UNITS)])
     for broken in find_contradictions(view):
         raise Damage(f"the rows of the block that ends here contradict each other: {broken}")
@@ -230,7 +225,7 @@ def _inner(unit: Mapping[str, float]) -> dict[str, Objects]:
     return found
 
 
-def _check_numbered(name: str, objects: Objects) -> None:
+def _check_numbers(name: str, objects: Objects) -> None:
     """gem5 numbers the elements of an array from 0, and does not number a single one."""
     expected = {str(number) for number in range(len(objects))}
     if set(objects) not in (expected, {""}):
@@ -250,8 +245,6 @@ def _check_alike(name: str, objects: Objects) -> None:
 
 def _check_lengths(rows: Rows, lengths: Mapping[str, int]) -> None:
     """Arrays that belong together are equally long; each controller of a kind has a cell in its events."""
-    if UNITS in lengths and lengths.get("ruby.tcp_cntrl", lengths[UNITS]) != lengths[UNITS]:
-        raise Damage(f"it holds {lengths[UNITS]} compute units and {lengths['ruby.tcp_cntrl']} TCPs")
     for one, other in _EQUALLY_LONG:
         if one in lengths and other in lengths and lengths[one] != lengths[other]:
             raise Damage(f"it holds {lengths[one]} {one} and {lengths[other]} {other}")

@@ -154,9 +154,8 @@ class Dump(Mapping[str, Value]):
 class DumpReader(Iterator[Dump]):
     """The complete dumps of a file, one after the other, one in memory at a time."""
 
-    def __init__(self, path: str | Path, select: Sequence[str] | None = None) -> None:
-        self.path, self._select = Path(path), select
-        self._blocks = Blocks(path)
+    def __init__(self, path: str | Path, select: Sequence[str] | None) -> None:
+        self._blocks, self._select = Blocks(path), select
         self._iterator = iter(self._blocks)
 
     @property
@@ -176,7 +175,7 @@ class Stats(list[Dump]):
 
     def __init__(self, reader: DumpReader) -> None:
         super().__init__(reader)
-        self.path, self.cut = reader.path, reader.cut
+        self.cut = reader.cut
 
     def frame(self) -> pd.DataFrame:
         """The tidy tables of all dumps, with a column ``dump``."""
