@@ -85,7 +85,7 @@ class RequiredRow:
 
 
 def first_fault(rows: Rows) -> Fault | None:
-    """The first line that gem5 cannot have written there, behind a vector that is wrong; None: all are right."""
+    """The first line that gem5 cannot have written there (behind a wrong vector); None: there is none."""
     return min((*rows.faults[:1], *_doubled(rows), *_wrong_sums(rows)), default=None)
 
 

@@ -30,7 +30,6 @@ LAYOUT = ("min_bucket", "bucket_size", "max_bucket")
 
 _NAME_WIDTH, _VALUE_WIDTH, _SHARES_WIDTH = 40, 12, 22
 _PIECE = 1 << 21
-_FEW = 8
 _THREADS = min(4, len(os.sched_getaffinity(0)))
 _NEWLINE = re.compile(rb"\n")
 _NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
@@ -89,12 +88,10 @@ class Rows:
 
     def __init__(self, pieces: Sequence[_Piece], text: Text) -> None:
         self._text = memoryview(text)
-        self._names = pa.chunked_array([piece.names for piece in pieces], pa.large_string())
         self.values: Floats = np.concatenate([[], *(piece.values for piece in pieces)])
         oneline = np.concatenate([[], *(piece.oneline for piece in pieces)])
         self.oneline = frozenset(np.flatnonzero(oneline).tolist())
         self._pieces = pieces
-        self._reads = 0
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -105,7 +102,9 @@ class Rows:
     @cached_property
     def names(self) -> list[str]:
         """Row names as printed, ``base`` or ``base::sub``."""
-        names: list[str] = self._names.to_numpy().tolist()
+        names: list[str] = []
+        for piece in self._pieces:
+            names += piece.names.to_numpy(zero_copy_only=False).tolist()
         return names
 
     @cached_property
@@ -113,21 +112,6 @@ class Rows:
         """Name to number of the rows that hold one."""
         rows = enumerate(zip(self.names, self.values.tolist(), strict=True))
         return {name: value for row, (name, value) in rows if row not in self.oneline}
-
-    def find(self, name: str) -> int | None:
-        """The number of the row of this name, the last if there are several; ``None`` if there is none.
-
-        A few names are looked for one by one; for more names all of them are indexed.
-        """
-        self._reads += 1
-        if self._reads > _FEW:
-            return self._index.get(name)
-        hits = pc.indices_nonzero(pc.equal(self._names, pa.scalar(name, pa.large_string())))
-        return int(hits[-1].as_py()) if len(hits) else None
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return dict(zip(self.names, range(len(self.names)), strict=True))
 
     def __len__(self) -> int:
         return len(self.values)
