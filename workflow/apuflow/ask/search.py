@@ -40,9 +40,7 @@ class Found:
         rows: a row per machine: its axes, a column per objective, ``gpu_cycles`` with its interval,
             ``flags``, ``best`` (no other point is as good in every objective and better in one), best first.
         axes: names of the columns that vary.
-        space: combinations of the sweep.
-        evaluated: how many of them were computed.
-        refused: how many of these a constraint left out.
+        space: combinations of the sweep; ``evaluated``: those computed; ``refused``: by a constraint.
     """
 
     rows: pd.DataFrame
@@ -186,7 +184,6 @@ class Verdict:
     Attributes:
         found: the points, judged ones with gem5's numbers and first; columns ``judged`` and ``best``.
         undecided: places in ``found.rows`` of points that may still be as good as a judged one, best first.
-        failed: points that did not complete.
     """
 
     found: Found

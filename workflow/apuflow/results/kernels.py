@@ -76,11 +76,7 @@ def _row(point: Point, kernel: str, stand_in: object, cycles: float) -> dict[str
 
 
 def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path()) -> pd.DataFrame:
-    """One row per point and launch of a preview batch: the model says it anew.
-
-    Args:
-        directory: of the batch, ``runs/preview/WORKLOAD/SWEEP.vVERSION``.
-        record: its record.
+    """One row per point and launch of the preview batch in a directory: the model says it anew.
 
     Returns:
         Columns ``point``, a column per axis, those of ``apuflow_analysis.tables.kernels.kernel_table``, and

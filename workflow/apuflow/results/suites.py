@@ -1,4 +1,4 @@
-"""A sweep's suites, folded from the table of its operations."""
+"""A sweep's suites, folded from the Parquet table of its operations."""
 
 from __future__ import annotations
 
@@ -103,10 +103,6 @@ def write_suite_table(
 ) -> None:
     """Write a suite's table, a row per iteration, as CSV, Parquet and columns.
 
-    Args:
-        under: the sweep's place below results/.
-        operations: the sweep's table of operations, Parquet.
-
     Raises:
         AnalysisError: the table cannot be read, or an operation failed and the sweep is strict.
     """
@@ -139,12 +135,7 @@ def suite_items(campaign: Campaign, sweep: Sweep, operations: str | Path) -> pd.
 
 
 def write_items(campaign: Campaign, under: str, suites: Sequence[str], operations: str | Path) -> None:
-    """Write suites' items, their sums by phase and kind, and their summaries, as CSV; all files or none.
-
-    Args:
-        under: the sweep's place below results/.
-        suites: their names; each gets three files (``paths.suite_files``).
-    """
+    """Write suites' items, their sums by phase and kind, and their summaries (``paths.suite_files``)."""
     sweep = campaign.sweep(under)
     folder = Folder(store.read(operations, whole=True))
     texts: dict[str | Path, bytes] = {}

@@ -1,4 +1,4 @@
-"""Writes tables, figures and reports: a function per rule."""
+"""Writes tables, figures and reports: a function per rule. ``under`` is a sweep's place below results/."""
 
 from __future__ import annotations
 
@@ -49,10 +49,7 @@ def write_table(
 def check_rows(
     manifest: Manifest, planned: Collection[tuple[str, str]], rows: Iterable[tuple[str, str]]
 ) -> None:
-    """Refuse a table whose rows are not exactly the planned points.
-
-    Args:
-        planned, rows: engine and point of each.
+    """Refuse a table whose rows (engine and point) are not exactly the planned ones.
 
     Raises:
         ConfigError: a record was put into another point's directory, or a preview batch is of another
@@ -76,12 +73,9 @@ def check_rows(
 def write_figure(
     campaign: Campaign, under: str, name: str, table_files: Sequence[str], directory: Path
 ) -> None:
-    """Write a figure of a sweep as SVG and PNG, and its numbers as CSV.
+    """Write a figure of a sweep (one of ``apuflow_analysis.figures.FIGURES``): SVG, PNG, its numbers as CSV.
 
-    Args:
-        under: the sweep's place below results/.
-        name: of the figure (``apuflow_analysis.figures.FIGURES``).
-        table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
+    ``table_files``: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
     """
     from apuflow.results.kernels import kernel_rows
     from apuflow_analysis import figures  # matplotlib: a table has no use for it
@@ -113,7 +107,6 @@ def write_report(
     """Write a sweep's report; with the preview's error if the sweep has rows of it.
 
     Args:
-        under: the sweep's place below results/.
         table_files: a table per workload, Parquet, in the sweep's order.
         figure_files: its figures, SVG.
         sampled: tables of its sample: operations, totals.

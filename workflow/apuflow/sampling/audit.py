@@ -37,11 +37,9 @@ None of gem5's runs, recorded or kept back, is farther from the preview (95 % at
 
 @dataclass(frozen=True)
 class Audit:
-    """Operations drawn at random.
+    """Operations drawn at random, in this order, with their waiting times.
 
     Attributes:
-        names: in the order of the draw.
-        times: the waiting time of each of them.
         until: waiting time up to which every operation in reach was drawn; infinite: all were.
         out_of_reach: operations that alone cost more than the budget; the draw cannot have them.
     """
@@ -53,12 +51,9 @@ class Audit:
 
 
 def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int, seed: str) -> Audit:
-    """Draw operations until the next one costs more than what is left.
+    """Draw operations (the index of ``size`` and ``cost``) until the next costs more than what is left.
 
-    Args:
-        size: of each operation, above 0; index: names.
-        cost: of each operation; same index.
-        limit: of the cost of all drawn operations; ``most``: of their number.
+    ``limit``: of the cost of all drawn operations; ``most``: of their number.
     """
     reach = [str(name) for name in size.index[cost <= limit]]
     digests = {name: hashlib.sha256(f"{seed}/{name}".encode()).digest() for name in reach}
@@ -87,7 +82,6 @@ def missed_size(
     """Upper bound of the size of the operations that are off and that nobody has measured.
 
     Args:
-        size: of each operation.
         unknown: operations that have not been measured.
         off: drawn operations whose measurement contradicts the estimate.
         failed: operations whose runs failed; nothing is known of them.

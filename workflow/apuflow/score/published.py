@@ -40,9 +40,7 @@ class Comparison:
     """One iteration of a suite beside one published measurement.
 
     Attributes:
-        which: engine and values of the axes.
-        published: what was measured.
-        items: how many both have.
+        which: engine and values of the axes; ``published``: what was measured; ``items``: how many both have.
         rank_correlation: of the forward times; None where there are no items to order.
         by_flops: rank correlation of the floating-point operations with the published times, over the same
             items: what sorting by arithmetic reaches without any model; None where some are not counted.
@@ -62,10 +60,7 @@ class Comparison:
 
 
 def compare(file: Path) -> list[Comparison]:
-    """Every iteration of a suite beside every published measurement of it.
-
-    Args:
-        file: ``items/SUITE.csv``.
+    """Every iteration of a suite (``items/SUITE.csv``) beside every published measurement of it.
 
     Raises:
         ConfigError: not the items of a suite, or nothing is published of it.

@@ -33,15 +33,14 @@ from apuflow.suites.step import PHASES
 
 @dataclass(frozen=True)
 class Request:
-    """The request.
+    """Suites of a set, and what is wanted of their StatsNet.
 
     Attributes:
-        names: suites of the set.
         settings: ``key=value``: the machine of the statistics, ``n``, ``direction`` ...
         most: operations at most.
         equal: whether every suite counts with the same cycles.
         held_out: suites that take no part and whose order of machines is compared.
-        bound: largest error of a statistic. curve_bound: of the speedup.
+        bound: largest error of a statistic; ``curve_bound``: of the speedup.
     """
 
     names: tuple[str, ...]
@@ -122,11 +121,7 @@ def _files(name: str, root: Path) -> list[Path]:
 
 
 def write(name: str, made: StatsNet, command: str, root: Path = Path()) -> list[Path]:
-    """Write it as a suite: its file and its table.
-
-    Args:
-        command: the command line that made it, kept as the suite's source.
-    """
+    """Write it as a suite: its file, whose source is the ``command`` line, and its table."""
     files = _files(name, root)
     request, mix = made.request, made.mix
     counts = f"{len(mix.repeats)} of {len(made.operations.points)} operations"
@@ -200,9 +195,6 @@ def statistics_table(columns: pd.DataFrame, weights: pd.Series[float], mix: Mix)
     """Every statistic: of the set, of the mix per iteration of the set, and the error.
 
     The error of a part is a share of its statistic's sum; that of a total or of a ratio, a share of itself.
-
-    Args:
-        columns: statistics of each operation. weights: how often the set runs each.
     """
     target = columns @ weights
     got = columns[mix.repeats.index] @ mix.repeats / mix.iterations
@@ -215,11 +207,7 @@ def statistics_table(columns: pd.DataFrame, weights: pd.Series[float], mix: Mix)
 
 
 def speedups(cycles: dict[int, pd.Series[float]], weights: pd.Series[float], mix: Mix) -> pd.DataFrame:
-    """Speedup of the set and of the mix over the smallest number of compute units.
-
-    Args:
-        cycles: of each operation, run once, by compute units.
-    """
+    """Speedup of the set and of the mix over the smallest of the numbers of compute units."""
     spent = pd.DataFrame(
         {
             "target": {units: float((once * weights).sum()) for units, once in cycles.items()},

@@ -147,10 +147,7 @@ def _counters(points: Mapping[str, Point]) -> pd.DataFrame:
 
 
 def statistics(points: Mapping[str, Point]) -> pd.DataFrame:
-    """Statistics of operations, each run once.
-
-    Args:
-        points: by specification, each with at least one launch.
+    """Statistics of operations, by specification, each run once and with at least one launch.
 
     Returns:
         A column per operation; a row per number, with index ``statistic`` and ``part``.

@@ -43,11 +43,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A complete block: ``text[start:stop]`` is what lies between its marks.
-
-    Attributes:
-        lines_before: lines of the file in front of ``text``.
-    """
+    """A complete block: ``text[start:stop]`` is between its marks, ``lines_before`` are before ``text``."""
 
     text: Text
     start: int
@@ -68,18 +64,13 @@ class Block:
 class Blocks:
     """The complete blocks of a file, one at a time.
 
-    Memory holds one block and what was read ahead, at most as much again or 32 MiB. A plain file is mapped.
-
-    Args:
-        digest: takes the whole text, uncompressed. The file is then read, not mapped: another process may
-            cut it.
+    Memory holds one block and what was read ahead, at most as much again or 32 MiB. A plain file is mapped;
+    one whose ``digest`` takes the text is read: another process may cut it. Iteration raises an AnalysisError
+    where the file cannot be opened.
 
     Attributes:
         fault: the first thing that is wrong outside of the blocks that were given so far.
         cut: after the last block: what is missing at the end, ``None`` if nothing is.
-
-    Raises:
-        AnalysisError: when iterated: the file cannot be opened.
     """
 
     def __init__(self, path: str | Path, digest: Callable[[bytes], object] | None = None) -> None:

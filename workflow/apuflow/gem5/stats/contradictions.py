@@ -25,12 +25,7 @@ _WHOLE: Sequence[tuple[str, Lookup]] = (("", lambda _: None),)
 
 @dataclass(frozen=True)
 class Broken:
-    """A relation that does not hold.
-
-    Attributes:
-        identity: what should hold, and of which object.
-        left, right: the numbers on its two sides.
-    """
+    """A relation that does not hold (and of which object), and the numbers on its two sides."""
 
     identity: str
     left: float
@@ -73,11 +68,7 @@ class View(NamedTuple):
 
 
 def find_contradictions(view: View, *, quick: bool = False) -> Iterator[Broken]:
-    """The relations that a block breaks.
-
-    Args:
-        quick: only those that need few rows.
-    """
+    """The relations that a block breaks; ``quick``: only those that need few rows."""
     block = _Block(view)
     for relation in RELATIONS:
         if quick > relation.quick or relation.since_start > block.since_start:
@@ -96,11 +87,7 @@ def overlapping(sim_ticks: float, before: float, final_tick: float) -> bool:
     """Whether a dump counts ticks that the dump before it counted.
 
     gem5's simTicks are those since the last reset, finalTick those since the start (src/sim/root.cc): a dump
-    begins at their difference.
-
-    Args:
-        sim_ticks, final_tick: of the dump.
-        before: finalTick of the dump before it in the same file.
+    begins at their difference. ``before``: finalTick of the dump before it in the same file.
     """
     return final_tick - sim_ticks < before
 

@@ -81,9 +81,7 @@ class _Piece(NamedTuple):
 class Rows:
     """The rows of one block.
 
-    Attributes:
-        values: the number of each row; NaN for one-line rows.
-        oneline: numbers of the rows that hold several cells.
+    ``values``: the number of each row, NaN for one-line rows. ``oneline``: which rows hold several cells.
     """
 
     def __init__(self, pieces: Sequence[_Piece], text: Text) -> None:
@@ -309,13 +307,9 @@ def first_number(cells: bytes) -> float | None:
 
 
 def _read_line(line: bytes, strict: bool) -> tuple[float | None, int, str | None]:
-    """Read a row wherever its columns are.
+    """Read a row wherever its columns are: its number (None: cells), where that ends, and what is wrong.
 
-    Args:
-        strict: check all cells of a one-line row, not its beginning alone.
-
-    Returns:
-        its number (None: it holds cells), where that ends, and what is wrong.
+    ``strict``: check all cells of a one-line row, not its beginning alone.
 
     Raises:
         Damage: it is no row.
