@@ -65,7 +65,14 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
         if key in seen:
             raise ConfigError("the key is set twice", key=key, value=setting, remedy="keep one of them")
         seen.add(key)
-        _set(content, key, values)
+        varied = len(values) > 1
+        if varied and key == PRODUCTS:
+            told, remedy = (
+                ", ".join(map(str, values)),
+                "ask twice, with products=rocblas and products=stand-in",
+            )
+            raise ConfigError("one table has one kind of matrix products", key=key, value=told, remedy=remedy)
+        put(content, key, values if varied else values[0], varied=varied)
     return content
 
 
@@ -79,18 +86,16 @@ def _key(given: str) -> str:
     return given if "-" in given else f"layer.{given.removeprefix('layer.')}"
 
 
-def _set(content: dict[str, Any], key: str, values: list[Any]) -> None:
+def put(content: dict[str, Any], key: str, value: Any, *, varied: bool) -> None:
+    """Add an option, a place or a ``layer.<key>`` to the content of a sweep; ``varied``: as an axis."""
     name = key.removeprefix("layer.")
-    if key == PRODUCTS and len(values) > 1:
-        given, remedy = ", ".join(map(str, values)), "ask twice, with products=rocblas and products=stand-in"
-        raise ConfigError("one table has one kind of matrix products", key=key, value=given, remedy=remedy)
-    if len(values) > 1:
+    if varied:
         axes = content.setdefault("axes", {})
-        (axes.setdefault("layer", {}) if name != key else axes)[name] = values
+        (axes.setdefault("layer", {}) if name != key else axes)[name] = value
     elif key in (*PLACES, PRODUCTS):
-        content[key] = values[0]
+        content[key] = value
     else:
-        content.setdefault("layer" if name != key else "options", {})[name] = values[0]
+        content.setdefault("layer" if name != key else "options", {})[name] = value
 
 
 def question(content: Mapping[str, Any], root: Path = Path()) -> Sweep:
