@@ -77,7 +77,11 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
             remedy = f"{did_you_mean(workload, names)}one of {', '.join(names)}"
             raise ConfigError(f"sweep {name} has no workload of this name", value=workload, remedy=remedy)
         names = [workload]
-    _say_if_large(sweep, names, root)
+    sizes = [plan(sweep, each, root).size for each in names if each != paths.OPERATIONS]
+    combined = sum(sizes) * len(sweep.engines)
+    if combined >= LARGE:
+        seconds = combined / RESOLVED_PER_SECOND
+        print(f"{combined:,} points: to look at each takes {format_duration(seconds)}", file=sys.stderr)
     planned: list[PlannedWorkload] = []
     sample: list[Point] = []
     for workload_name in names:
@@ -96,41 +100,28 @@ def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> S
         tuple(planned),
         _preparations(sweep, names, root),
         _obstacle(sweep, sample, root),
-        _sampling(sweep),
-        _workgroups(sweep),
+        *_fewer(sweep),
         unused,
         of_points(sample, load_site(root).with_products(sweep.products)),
     )
 
 
-def _say_if_large(sweep: Sweep, names: Sequence[str], root: Path) -> None:
-    """How many points there are, before the look at each takes its time."""
-    sizes = [plan(sweep, name, root).size for name in names if name != paths.OPERATIONS]
-    combined = sum(sizes) * len(sweep.engines)
-    if combined >= LARGE:
-        seconds = combined / RESOLVED_PER_SECOND
-        print(f"{combined:,} points: to look at each takes {format_duration(seconds)}", file=sys.stderr)
-
-
-def _sampling(sweep: Sweep) -> str:
-    sampling = sweep.sampling
-    if sampling is None:
-        return ""
-    return (
-        f"runs go on until a suite's total is known within {sampling.bound * 100:g} %, or operations with "
-        f"{sampling.budget * 100:g} % of the cycles of all of them have run; the table counts all"
-    )
-
-
-def _workgroups(sweep: Sweep) -> str:
-    workgroups = sweep.workgroups
-    if workgroups is None:
-        return ""
-    return (
-        f"gem5-kernels launches as many workgroups as fill the GPU {workgroups.fills} times and extrapolates "
-        "the rest (column extrapolated); smaller launches, and kernels that see their whole grid, run whole. "
-        "Times are those of whole runs: the real ones are shorter"
-    )
+def _fewer(sweep: Sweep) -> tuple[str, str]:
+    """Of what only a part will run: points, and workgroups; empty: all."""
+    sampled = workgroups = ""
+    if sweep.sampling is not None:
+        bound, budget = sweep.sampling.bound * 100, sweep.sampling.budget * 100
+        sampled = (
+            f"runs go on until a suite's total is known within {bound:g} %, or operations with {budget:g} % of "
+            "the cycles of all of them have run; the table counts all"
+        )
+    if sweep.workgroups is not None:
+        workgroups = (
+            f"gem5-kernels launches as many workgroups as fill the GPU {sweep.workgroups.fills} times and "
+            "extrapolates the rest (column extrapolated); smaller launches, and kernels that see their whole "
+            "grid, run whole. Times are those of whole runs: the real ones are shorter"
+        )
+    return sampled, workgroups
 
 
 def _listed(

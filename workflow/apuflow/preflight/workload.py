@@ -8,8 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from apuflow import preview
 from apuflow.ask.question import steep_steps
-from apuflow.configure import load_release, load_site, load_workload, ruby_sets
+from apuflow.configure import load_release, load_site, load_workload, option_rules, ruby_sets
 from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
 from apuflow.core import paths
@@ -21,7 +22,6 @@ from apuflow.plan.batches import batch_sizes
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
-
 
 ESTIMATED_POINTS = 2000
 """Points per workload and engine whose cost the preview estimates; of more, a sample of this size."""
@@ -118,9 +118,6 @@ def _batches(
 
 def _unmeasured(chosen: Sequence[Point]) -> int | None:
     """Points outside what the preview was measured on; of many, estimated from a sample."""
-    from apuflow import preview
-    from apuflow.configure import option_rules
-
     sample = sample_of(chosen)
     if not sample:
         return 0

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from apuflow.gem5.stats.blocks import Fault
-from apuflow.gem5.stats.contradictions import LARGEST, View, find_contradictions, matching
+from apuflow.gem5.stats.contradictions import LARGEST, Lookup, View, find_contradictions, matching
 from apuflow.gem5.stats.rows import LAYOUT, MOMENTS, Damage, Rows, is_zero
 
 ACTIVE = ".shaderActiveTicks"
@@ -181,7 +181,7 @@ def read_machine(rows: Rows) -> Machine:
             _check_alike(f"{kind}: {name}", objects)
     _check_lengths(rows, {name: len(objects) for name, objects in found.items()})
     _check_events(numbers)
-    elements = {}
+    elements: dict[str, list[tuple[str, Lookup]]] = {}
     for array, objects in found.items():
         prefix = f"{shader if array == UNITS else 'system'}.{array}"
         elements[array] = [(prefix + index, of_one.get) for index, of_one in objects.items()]
