@@ -112,8 +112,8 @@ def _fewer(sweep: Sweep) -> tuple[str, str]:
     if sweep.sampling is not None:
         bound, budget = sweep.sampling.bound * 100, sweep.sampling.budget * 100
         sampled = (
-            f"runs go on until a suite's total is known within {bound:g} %, or operations with {budget:g} % of "
-            "the cycles of all of them have run; the table counts all"
+            f"runs go on until a suite's total is known within {bound:g} %, or operations with {budget:g} % "
+            "of the cycles of all of them have run; the table counts all"
         )
     if sweep.workgroups is not None:
         workgroups = (

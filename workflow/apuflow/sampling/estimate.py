@@ -151,12 +151,12 @@ class Sample:
         self._aside = tuple(aside)
         self._used = {name: sum(values) for name, values in measured.items() if name not in set(aside)}
         self._rows = np.array([row for name in self._used for row in self._place[name]], dtype=np.int64)
-        observed = [self._factors(name, measured[name]) for name in self._used]
-        self._observed = np.log(np.concatenate(observed)) if observed else np.empty(0)
         doubts = doubts or {}
         self._doubted = {name for name, values in doubts.items() if any(values)}
-        noise = [self._noise_of(name, doubts.get(name, (0.0,))) for name in self._used]
-        self._noise = np.concatenate(noise) if noise else np.empty(0)
+        observed = (self._factors(name, measured[name]) for name in self._used)
+        noise = (self._noise_of(name, doubts.get(name, (0.0,))) for name in self._used)
+        self._observed: Array = np.log(np.concatenate([np.empty(0), *observed]))
+        self._noise: Array = np.concatenate([np.empty(0), *noise])
 
     def _factors(self, name: str, cycles: Sequence[float]) -> Array:
         """What is measured over what is predicted, of each kernel of an operation."""
