@@ -201,6 +201,11 @@ def _table_of(name: str) -> pd.Series:
     return point_errors(score(read_runs(project.recorded_runs() / f"{name}.csv")).frame)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write both files."""
     write_text(FILE, text())
     write_text(PAGE, page())
+
+
+if __name__ == "__main__":
+    main()
