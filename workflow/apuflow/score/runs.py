@@ -219,20 +219,23 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     chosen = frame[frame["engine"].isin(SIMULATING) & (frame["status"] == COMPLETED)]
     if chosen.empty:
         engines = ", ".join(sorted(set(frame["engine"].astype(str))))
-        problem, remedy = (
-            "the table has no completed run of gem5",
-            "score tables of engine gem5-kernels or gem5",
-        )
+        problem = "the table has no completed run of gem5"
+        remedy = "score tables of engine gem5-kernels or gem5"
         raise ConfigError(problem, file=file, key="engine", value=engines, remedy=remedy)
     rows: list[dict[str, Any]] = []
     missing = 0
     for point in chosen.to_dict("records"):
-        cells = {str(key): value for key, value in point.items()}
-        who = str(cells["engine"]), str(cells["workload"]), str(cells["point"])
-        run = paths.run_dir(*who)
+        engine, workload, name = (str(point[key]) for key in POINT[:3])
+        run = paths.run_dir(engine, workload, name)
         root = project_of(file, run)
         missing += root is None
-        rows += _refused(*who, "the run is not beside the table") if root is None else _run(root / run)
+        try:
+            if root is None:
+                raise NotModelled("the run is not beside the table")
+            rows += _run(root / run)
+        except NotModelled as refusal:
+            about = {"id": name, "point": name, "primitive": workload, "engine": engine}
+            rows.append({**about, "gpu_cycles": math.nan, "refusal": refusal.message})
     if missing == len(chosen):
         problem = "the directories of the table's runs are not there"
         remedy = "score the table inside its project, with runs/ beside results/"
@@ -240,33 +243,27 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _refused(engine: str, workload: str, point: str, reason: str) -> list[dict[str, Any]]:
-    who = {"id": point, "point": point, "primitive": workload, "engine": engine}
-    return [{**who, "gpu_cycles": float("nan"), "refusal": reason}]
-
-
 def _run(directory: Path) -> list[dict[str, Any]]:
-    """Rows of one run."""
+    """Rows of one run; a NotModelled says why it cannot be taken apart."""
     record = read_run(directory / "run.json")
-    who = record.engine, record.workload, record.point
     config, direction = record.identity.get("config"), record.direction
     if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
-        return _refused(*who, "neither a network nor an operation")
+        raise NotModelled("neither a network nor an operation")
     if any(launch.ran for launch in record.launches):
-        return _refused(*who, "its cycles are extrapolated: gem5 did not run all workgroups")
+        raise NotModelled("its cycles are extrapolated: gem5 did not run all workgroups")
     facts = record.release_facts
     if facts is None:
-        return _refused(*who, "the run's record does not say how many barrier slots its gem5 has")
+        raise NotModelled("the run's record does not say how many barrier slots its gem5 has")
     library = record.gfx if PRODUCTS_KEY in record.identity else ""
     try:
         table = kernel_table(directory)
         layer = _of_layer(config, direction, int(record.options.get("num-compute-units") or 0), library)
     except (AnalysisError, ApuflowError) as error:
-        return _refused(*who, str(error).splitlines()[0])
+        raise NotModelled(str(error).splitlines()[0]) from error
     named = table[table["kernel"] != UNNAMED]
     order = list(expand(layer))
     if list(named["kernel"]) != [launch.kernel for launch in order]:
-        return _refused(*who, "the run's launches are not those that the network has now")
+        raise NotModelled("the run's launches are not those that the network has now")
     first = {
         **{axis_column(name): value for name, value in record.options.items()},
         "primitive": record.workload,
