@@ -129,16 +129,6 @@ class Modelled:
     machines: list[GpuModel]
     refused: Mapping[str, int]
 
-    def part(self, chosen: NDArray[np.bool_]) -> Modelled:
-        """The rows that are chosen."""
-        at = np.flatnonzero(chosen)
-        return Modelled(
-            self.frame.iloc[at].reset_index(drop=True),
-            [self.steps[k] for k in at],
-            [self.machines[k] for k in at],
-            self.refused,
-        )
-
     def predicted(self) -> tuple[Array, list[str]]:
         """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
         machines = self.machines

@@ -156,10 +156,7 @@ def page() -> str:
             "## One kernel alone\n",
             "A pair is two runs of a sweep over compute units, more than 10 % apart on gem5.\n"
             "The last column counts the pairs that the preview puts in the same order.\n",
-            table(
-                ("primitive", "runs", *_ERRORS, "in order"),
-                by_primitive,
-            ),
+            table(("primitive", "runs", *_ERRORS, "in order"), by_primitive),
             "## Layers drawn at random\n",
             table(
                 ("primitive", "layers", *_ERRORS),
@@ -175,10 +172,12 @@ def page() -> str:
 def counts() -> Iterable[tuple[str, pd.Series]]:
     """Of each counter the relative errors over the kernels of drawn layers that run once."""
     known = modelled(read_runs(random_layers()))
-    known = known.part(np.array([len(steps) == 1 and steps[0].times == 1 for steps in known.steps]))
-    found = counter_columns(times([steps[0] for steps in known.steps], known.machines))
+    once = [row for row, steps in enumerate(known.steps) if len(steps) == 1 and steps[0].times == 1]
+    launched, machines = [known.steps[row][0] for row in once], [known.machines[row] for row in once]
+    found = counter_columns(times(launched, machines))
+    frame = known.frame.iloc[once].reset_index(drop=True)
     for name in COUNTERS:
-        real = pd.to_numeric(known.frame[name])
+        real = pd.to_numeric(frame[name])
         error = pd.Series(np.asarray(found[name], dtype=float)) / real - 1.0
         yield name, error[real >= FEWEST].dropna()
 
