@@ -28,7 +28,7 @@ def parts(record: RunRecord, directory: Path) -> tuple[dict[str, float], float]:
     ticks, launched = 0.0, False
     for file in record.statistics_files(directory):
         for dump in read_stats(file, select=SELECTED):
-            rows = dump.rows()
+            rows = dump.numbers
             host = rows.get("hostSeconds", 0.0)
             kernels = sum(value for name, value in rows.items() if name.endswith("numKernelLaunched"))
             launched = launched or kernels > 0

@@ -71,7 +71,7 @@ def check(path: Path) -> None:
     reference = line_by_line(path)
     rows: dict[str, float] = {}
     for dump in iter_dumps(path):
-        rows |= dump.rows()
+        rows |= dump.numbers
     for name, (value, *_) in reference.items():
         if rows[name] != value and not (math.isnan(rows[name]) and math.isnan(value)):
             raise SystemExit(f"{name}: {rows[name]} against {value}")
@@ -87,7 +87,7 @@ def memory(path: Path, dumps: int) -> int:
                 out.write(path.read_bytes())
         script = (
             "import sys, resource\nfrom apuflow.gem5.stats.reader import iter_dumps\n"
-            "total = sum(dump['simTicks'] for dump in iter_dumps(sys.argv[1]))\n"
+            "total = sum(len(dump) for dump in iter_dumps(sys.argv[1]))\n"
             "lines = open('/proc/self/status').read().splitlines()\n"
             "print(next(line.split()[1] for line in lines if line.startswith('RssAnon')),"
             " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
@@ -116,7 +116,7 @@ def main() -> None:
             lambda: names_and_values(path),
             lambda: line_by_line(path),
             lambda: read_stats(path),
-            lambda: read_stats(path)[-1].rows(),
+            lambda: read_stats(path)[-1].numbers,
             lambda: read_stats(path, select=["*.completedWGs", "simTicks"]),
             lambda: counters(path),
             lambda: read_proof(path, required),

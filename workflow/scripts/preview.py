@@ -1,7 +1,9 @@
 """Rule preview: the timing model over all points of a workload of a sweep."""
 
+from apuflow.engines.preview_batch import write_batch
+from apuflow.plan.manifest import Manifest
 from apuflow.plan.script import rule
-from apuflow.results.write import write_preview
 
 with rule(snakemake) as (counters, log):
-    write_preview(snakemake.input.plan[0], counters, snakemake.output.record, snakemake.threads)
+    points = Manifest(snakemake.input.plan[0]).points()
+    write_batch(points, counters, snakemake.output.record, snakemake.threads)

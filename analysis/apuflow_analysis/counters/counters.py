@@ -12,10 +12,9 @@ from pathlib import Path
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import ReleaseFacts
 from apuflow.gem5.stats.blocks import Blocks
+from apuflow.gem5.stats.checks import LAUNCHED, UNITS, arrays
 from apuflow.gem5.stats.contradictions import Broken, overlapping
-from apuflow.gem5.stats.objects import LAUNCHED, UNITS, arrays
-from apuflow.gem5.stats.reader import Dump
-from apuflow.gem5.stats.rows import parse_block
+from apuflow.gem5.stats.rows import Rows, parse_block
 from apuflow_analysis.counters.gpus import gpu_name
 from apuflow_analysis.counters.identities import check
 from apuflow_analysis.counters.located import locate
@@ -71,7 +70,7 @@ class Counters(Mapping[str, float]):
 
 
 def counters(
-    source: str | Path | Dump | Iterable[Dump] | Sequence[str | Path],
+    source: str | Path | Rows | Iterable[Rows] | Sequence[str | Path],
     facts: ReleaseFacts | None = None,
     *,
     kernels_only: bool = False,
@@ -94,8 +93,8 @@ def counters(
     dumps: list[Counters] = []
     parts: list[Counters] = []
     cut: str | None = None
-    for item in [source] if isinstance(source, str | Path | Dump) else source:
-        if isinstance(item, Dump):
+    for item in [source] if isinstance(source, str | Path | Rows) else source:
+        if isinstance(item, Rows):
             dumps.append(dump_counters(item))
             continue
         file_dumps, torn = file_counters(item)
@@ -166,7 +165,7 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     for block in blocks:
         snapshot = locate(block)
         if snapshot is None:
-            snapshot = _snapshot(Dump(parse_block(block.lines)), file)
+            snapshot = _snapshot(parse_block(block.lines), file)
         dumps.append(from_snapshot(snapshot))
     if not dumps:
         raise AnalysisError(
@@ -186,7 +185,7 @@ def combine(parts: Sequence[Counters], cut: str | None = None) -> Counters:
     return Counters(values, tuple(b for part in parts for b in part.broken), cut, len(parts))
 
 
-def dump_counters(dump: Dump, file: str | Path | None = None) -> Counters:
+def dump_counters(dump: Rows, file: str | Path | None = None) -> Counters:
     """The counters of one dump.
 
     Raises:
@@ -233,8 +232,8 @@ def _together(counter: Counter, values: Sequence[float]) -> float:
     return known[-1] if counter.aggregate == "last" else max(known)
 
 
-def _snapshot(dump: Dump, file: str | Path | None) -> Snapshot:
-    rows = dump.rows()
+def _snapshot(dump: Rows, file: str | Path | None) -> Snapshot:
+    rows = dump.numbers
     shader = gpu_name(rows, file)
     units = list(arrays(rows, shader).get(UNITS, {}).values())
     slots = sum(1 for name in units[0] if re.fullmatch(SLOT, name)) if units else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from apuflow.core.errors import AnalysisError
-from apuflow.gem5.stats.objects import ACTIVE
+from apuflow.gem5.stats.checks import ACTIVE
 
 _ROOT = "system."
 

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from apuflow.gem5.stats.contradictions import (
-    Broken,
-    Element,
-    Lookup,
-    Rows,
-    find_contradictions,
-)
+from apuflow.gem5.stats.contradictions import Broken, Lookup, View, find_contradictions
 from apuflow_analysis.counters.terms import Snapshot, elements
 
 _ROUNDING = 1e-6
@@ -41,20 +35,20 @@ def check(values: Mapping[str, float], dump: Snapshot) -> tuple[Broken, ...]:
     broken = [Broken(name, a, b) for name, (a, b) in equal.items() if abs(a - b) > _ROUNDING * max(1, abs(b))]
     broken += [Broken(name, a, b) for name, (a, b) in _at_most(v).items() if a > b]
     broken += [Broken(name, a, b) for name, a, b in _not_without(v, dump) if a > 0 and b == 0]
-    broken += find_contradictions(_rows(dump), quick=not dump.whole)
+    broken += find_contradictions(_view(dump), quick=not dump.whole)
     return tuple(broken)
 
 
-def _rows(dump: Snapshot) -> Rows:
+def _view(dump: Snapshot) -> View:
     """The dump as relations see it."""
 
-    def of(array: str) -> Sequence[Element]:
+    def of(array: str) -> Sequence[tuple[str, Lookup]]:
         if array == "CUs":
             return units
-        return [Element(name, _row_of(name, dump)) for name in elements(array, dump.row)]
+        return [(name, _row_of(name, dump)) for name in elements(array, dump.row)]
 
-    units = [Element(f"compute unit {number}", unit.get) for number, unit in enumerate(dump.units)]
-    return Rows(dump.shader, dump.row, of, dump.unit_rows)
+    units = [(f"compute unit {number}", unit.get) for number, unit in enumerate(dump.units)]
+    return View(dump.shader, dump.row, of, dump.unit_rows)
 
 
 def _row_of(name: str, dump: Snapshot) -> Lookup:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from apuflow.core.errors import AnalysisError
 from apuflow.gem5.stats.blocks import Block
-from apuflow.gem5.stats.objects import ACTIVE, LAUNCHED, UNITS
+from apuflow.gem5.stats.checks import ACTIVE, LAUNCHED, UNITS
 from apuflow.gem5.stats.rows import Damage, first_number
 from apuflow_analysis.counters.table import SLOT
 from apuflow_analysis.counters.terms import NAN, Snapshot, unit_rows

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from apuflow.gem5.stats.objects import ACTIVE, LAUNCHED, WAVEFRONTS
+from apuflow.gem5.stats.checks import ACTIVE, LAUNCHED, WAVEFRONTS
 
 Aggregate = Literal["sum", "last", "max"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from apuflow.core.errors import AnalysisError
-from apuflow.gem5.stats.objects import LAUNCHED
+from apuflow.gem5.stats.checks import LAUNCHED
 from apuflow_analysis.counters.table import (
     ARRAYS,
     COUNTERS,

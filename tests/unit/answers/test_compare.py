@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from apuflow.answers.answer import Answer, Kind
-from apuflow.answers.compare import causes, differences, equal, lines
+from apuflow.answers.answer import Answer, Kind, causes, differences, equal, lines
 
 VALUES: dict[tuple[Kind, str], str] = {
     ("fact", "gem5_commit"): "c91af55",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.answers.rows import row_hashes
+from apuflow.answers.prove import row_hashes
 
 BLOCK = """
 ---------- Begin Simulation Statistics ----------

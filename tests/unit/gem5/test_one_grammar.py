@@ -40,7 +40,7 @@ def test_a_number_that_gem5_does_not_write_is_no_row(tmp_path: Path, number: str
     text = _block().replace(ROW, ROW.replace(f"{7:>12}", f"{number:>12}"))
     proof, stats = _both(tmp_path, text)
     assert f"line 5: '{ROW[:20]}" in (proof.problem or "") and "no number" in (proof.problem or "")
-    assert "a.row" not in stats[0]
+    assert "a.row" not in stats[0].numbers
     assert [fault.line for fault in stats[0].faults] == [5 - 2]  # the begin mark is line 2 of the file
 
 
@@ -58,7 +58,7 @@ def test_a_row_that_is_not_in_its_columns_is_a_fault(tmp_path: Path, row: str) -
     proof, stats = _both(tmp_path, _block().replace(ROW, row))
     assert "stats.txt, line 5: " in (proof.problem or "")
     assert [fault.line for fault in stats[0].faults] == [3]
-    assert stats[0].row("simTicks") == 1000
+    assert stats[0].numbers["simTicks"] == 1000
 
 
 @pytest.mark.parametrize("number", [123456789012, 1234567890123456])
@@ -71,7 +71,8 @@ def test_numbers_wider_than_their_columns_are_rows(tmp_path: Path, number: int) 
     printer.row("a.cells::total", number)
     proof, stats = _both(tmp_path, printer.block())
     assert proof.problem is None
-    assert (stats[0]["a.row"], stats[0].vector("a.cells")["0"]) == (number, number)
+    assert stats[0].numbers["a.row"] == number
+    assert stats[0].cell_values(stats[0].names.index("a.cells")) == [number, 0]
     assert stats[0].faults == ()
 
 
@@ -129,4 +130,4 @@ def test_a_fraction_that_rounds_to_0_is_not_the_0_that_gem5_leaves_out(
     text = printer.block().replace(f"{8:>12}", f"{printed:>12}")
     proof, stats = _both(tmp_path, text)
     assert (proof.problem is None) is whole
-    assert stats[0]["system.ruby.cp_cntrl0.queue.m_buf_msgs"] == 0
+    assert stats[0].numbers["system.ruby.cp_cntrl0.queue.m_buf_msgs"] == 0

@@ -8,14 +8,17 @@ import lzma
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 import zstandard
 from gem5_text import Printer
 from places import DATA
 
 from apuflow.core.errors import AnalysisError
-from apuflow.gem5.stats.reader import Distribution, Vector, iter_dumps, read_stats
+from apuflow.gem5.stats.reader import iter_dumps, read_stats
+from apuflow.gem5.stats.rows import description
 
 ONE_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO_CU = DATA / "gem5_runs/stats/softmax_fwd-100x1000x1x1-u2.txt.xz"
@@ -49,86 +52,79 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
+def _column(path: Path, column: str = "value") -> dict[tuple[str, str], Any]:
+    """A column of the only dump of a file, by name and sub."""
+    found: dict[tuple[str, str], Any] = read_stats(path).frame().set_index(["name", "sub"])[column].to_dict()
+    return found
+
+
+def _cells(path: Path, name: str, column: str = "value") -> dict[str, Any]:
+    """A column of all rows and cells of a statistic."""
+    return {sub: value for (base, sub), value in _column(path, column).items() if base == name}
+
+
 def test_scalars_with_units_and_descriptions(tmp_path: Path, text: str) -> None:
-    (dump,) = read_stats(_write(tmp_path / "stats.txt", text))
-    assert dump["simTicks"] == 5469838500
-    assert dump.unit("simTicks") == "Tick"
-    assert dump.description("a.ratio") == "A (nested) ratio, per cycle"
-    assert dump.unit("a.ratio") == "(Count/Cycle)"
-    none = dump["a.none"]
-    assert isinstance(none, float) and math.isnan(none)
-    assert dump["a.much"] == math.inf
-    assert dump["a.wide"] == 1234567890123456
+    path = _write(tmp_path / "stats.txt", text)
+    (dump,) = read_stats(path)
+    units = _column(path, "unit")
+    assert dump.numbers["simTicks"] == 5469838500
+    assert units["simTicks", ""] == "Tick"
+    assert _column(path, "description")["a.ratio", ""] == "A (nested) ratio, per cycle"
+    assert units["a.ratio", ""] == "(Count/Cycle)"
+    assert math.isnan(dump.numbers["a.none"])
+    assert dump.numbers["a.much"] == math.inf
+    assert dump.numbers["a.wide"] == 1234567890123456
     assert dump.faults == ()
 
 
 def test_vectors_and_their_shares(tmp_path: Path, text: str) -> None:
-    (dump,) = read_stats(_write(tmp_path / "stats.txt", text))
-    vector = dump["a.vector"]
-    assert isinstance(vector, Vector)
-    assert dict(vector) == {"first": 3, "second": 1}
-    assert vector.total == 4
-    assert (vector.cells["first"].share, vector.cells["second"].cumulative) == (75.0, 100.0)
-    events = dump["a.events"]
-    assert isinstance(events, Vector)
-    assert list(events.values()) == [10, 30, 0]
-    assert events.total == 40
-    assert events.cells["1"].share == 75.0
-    assert dump["a.vector::second"] == 1
-    assert dump.unit("a.events") == "Unspecified"
-    assert "a.vector::third" not in dump
-    with pytest.raises(KeyError):
-        dump["a.vector::third"]
+    path = _write(tmp_path / "stats.txt", text)
+    (dump,) = read_stats(path)
+    assert _cells(path, "a.vector") == {"first": 3, "second": 1, "total": 4}
+    assert _cells(path, "a.vector", "share")["first"] == 75.0
+    assert _cells(path, "a.vector", "cumulative")["second"] == 100.0
+    assert _cells(path, "a.events") == {"0": 10, "1": 30, "2": 0, "total": 40}
+    assert _cells(path, "a.events", "share")["1"] == 75.0
+    assert _cells(path, "a.events", "unit")["0"] == "Unspecified"
+    assert dump.numbers["a.vector::second"] == 1
+    assert "a.events" not in dump.numbers and "a.vector::third" not in dump.numbers
 
 
 def test_distributions(tmp_path: Path, text: str) -> None:
-    (dump,) = read_stats(_write(tmp_path / "stats.txt", text))
-    lanes = dump["a.dist"]
-    assert isinstance(lanes, Distribution)
-    assert (lanes.samples, lanes.mean, lanes.underflows, lanes.total) == (4, 2.5, 0, 4)
-    assert {label: cell.value for label, cell in lanes.buckets.items()} == {"0-1": 1, "2-3": 0, "4-5": 3}
-    delay = dump["a.lat"]
-    assert isinstance(delay, Distribution)
-    assert {label: cell.value for label, cell in delay.buckets.items()} == {"100-149": 0, "150-199": 4}
-    assert delay.mean == 151
-    second = dump["a.rows_1"]
-    assert isinstance(second, Distribution) and second.samples == 2
+    path = _write(tmp_path / "stats.txt", text)
+    lanes = _cells(path, "a.dist")
+    assert [lanes[name] for name in ("samples", "mean", "underflows", "total")] == [4, 2.5, 0, 4]
+    assert [lanes[name] for name in ("0-1", "2-3", "4-5")] == [1, 0, 3]
+    delay = _cells(path, "a.lat")
+    assert (delay["100-149"], delay["150-199"], delay["mean"]) == (0, 4, 151)
+    assert _cells(path, "a.rows_1")["samples"] == 2
 
 
 def test_a_name_that_is_a_scalar_and_a_vector() -> None:
     """v23.0 prints bytesRead of the memory and of the DRAM interface under one name."""
-    (dump,) = read_stats(TWO_CU)
-    name = "system.mem_ctrls.dram.bytesRead"
-    vector = dump.vector(name)
-    scalar = dump[name]
-    assert isinstance(scalar, float)
-    assert vector.total == 1737856
-    assert dict(vector) == {"ruby.dir_cntrl0": 1737856}
-    assert scalar < vector.total
+    found = _cells(TWO_CU, "system.mem_ctrls.dram.bytesRead")
+    scalar = found.pop("")
+    assert found == {"ruby.dir_cntrl0": 1737856, "total": 1737856}
+    assert 0 < scalar < 1737856
 
 
 def test_real_rows_of_every_kind() -> None:
     (dump,) = read_stats(TWO_CU)
-    loads = dump["system.ruby.TCP_Controller.Load"]
-    assert isinstance(loads, Vector)
-    assert list(loads.values()) == [10072, 10233]
-    assert loads.total == 20305
-    assert loads.cells["0"].share == 49.60
-    assert dump["system.ruby.TCC_Controller.RdBlk"] == 9699
-    latency = dump["system.cpu3.loadLatencyDist"]
-    assert isinstance(latency, Distribution)
-    assert (latency.samples, latency.mean, latency.overflows) == (4800, 445711.25, 38)
-    assert sum(cell.value for cell in latency.buckets.values()) + 38 == 4800
-    conflicts = dump["system.cpu3.CUs0.ldsBankConflictDist"]
-    assert isinstance(conflicts, Distribution)
-    assert conflicts.buckets["6-7"].value == 1300
-    assert conflicts.buckets["64"].value == 0
+    loads = "system.ruby.TCP_Controller.Load"
+    assert _cells(TWO_CU, loads) == {"0": 10072, "1": 10233, "total": 20305}
+    assert _cells(TWO_CU, loads, "share")["0"] == 49.60
+    assert dump.numbers["system.ruby.TCC_Controller.RdBlk"] == 9699
+    latency = _cells(TWO_CU, "system.cpu3.loadLatencyDist")
+    assert [latency[name] for name in ("samples", "mean", "overflows")] == [4800, 445711.25, 38]
+    assert sum(value for label, value in latency.items() if label[0].isdigit()) + 38 == 4800
+    conflicts = _cells(TWO_CU, "system.cpu3.CUs0.ldsBankConflictDist")
+    assert (conflicts["6-7"], conflicts["64"]) == (1300, 0)
     assert dump.faults == ()
 
 
 def test_frame_has_every_number(tmp_path: Path, text: str) -> None:
     stats = read_stats(_write(tmp_path / "stats.txt", text))
-    frame = stats[0].frame().set_index(["name", "sub"])
+    frame = stats.frame().set_index(["name", "sub"])
     units, values, shares = (frame[name].to_dict() for name in ("unit", "value", "share"))
     assert values["a.vector", "first"] == 3
     assert units["a.vector", "first"] == "Count"
@@ -149,8 +145,8 @@ def test_packings(tmp_path: Path, text: str, suffix: str) -> None:
     path.write_bytes(packs[suffix](text.encode()))
     stats = read_stats(path)
     assert stats.cut is None
-    assert stats[0]["simTicks"] == 5469838500
-    assert stats[0].unit("simTicks") == "Tick"
+    assert stats[0].numbers["simTicks"] == 5469838500
+    assert _column(path, "unit")["simTicks", ""] == "Tick"
 
 
 @pytest.mark.parametrize(("spaces", "desc"), [(False, True), (True, False), (False, False)])
@@ -159,12 +155,11 @@ def test_other_layouts_of_the_text(tmp_path: Path, spaces: bool, desc: bool) -> 
     narrow.row("simTicks", 5469838500, "Number of ticks simulated", "Tick")
     narrow.oneline("a.events", [10, 30, 0], unit="Unspecified")
     narrow.vector("a.vector", ["first", "second"], [3, 1], "A vector", "Count")
-    (dump,) = read_stats(_write(tmp_path / "stats.txt", narrow.block()))
-    assert dump["simTicks"] == 5469838500
-    events = dump["a.events"]
-    assert isinstance(events, Vector) and list(events.values()) == [10, 30, 0]
-    assert dump.unit("a.vector") == ("Count" if desc else "")
-    assert dump.description("a.vector") == ("A vector" if desc else "")
+    path = _write(tmp_path / "stats.txt", narrow.block())
+    assert _column(path)["simTicks", ""] == 5469838500
+    assert list(_cells(path, "a.events").values()) == [10, 30, 0]
+    assert _cells(path, "a.vector", "unit")["first"] == ("Count" if desc else "")
+    assert _cells(path, "a.vector", "description")["first"] == ("A vector" if desc else "")
 
 
 def test_several_dumps_one_at_a_time(tmp_path: Path) -> None:
@@ -174,7 +169,7 @@ def test_several_dumps_one_at_a_time(tmp_path: Path) -> None:
         printer.row("simTicks", index)
         blocks.append(printer.block())
     path = _write(tmp_path / "stats.txt", "".join(blocks))
-    assert [dump["simTicks"] for dump in iter_dumps(path)] == [0, 1, 2]
+    assert [dump.numbers["simTicks"] for dump in iter_dumps(path)] == [0, 1, 2]
     assert len(read_stats(path)) == 3
 
 
@@ -185,7 +180,7 @@ def test_a_cut_file_keeps_its_complete_dumps(tmp_path: Path, text: str, suffix: 
     path.write_bytes(gzip.compress(whole) if suffix else whole)
     stats = read_stats(path)
     assert len(stats) == 1
-    assert stats[0]["a.vector::total"] == 4
+    assert stats[0].numbers["a.vector::total"] == 4
     assert stats.cut is not None and "dump 2 has no end" in stats.cut
 
 
@@ -196,7 +191,7 @@ def test_a_torn_archive_keeps_its_complete_dumps(tmp_path: Path) -> None:
     path.write_bytes(packed[: len(packed) * 3 // 4])
     stats = read_stats(path)
     assert len(stats) == 1
-    assert stats[0]["system.cpu3.shaderActiveTicks"] == 599689999
+    assert stats[0].numbers["system.cpu3.shaderActiveTicks"] == 599689999
     assert stats.cut is not None and "torn" in stats.cut
 
 
@@ -204,7 +199,7 @@ def test_a_dump_cut_off_before_the_next(tmp_path: Path, text: str) -> None:
     path = _write(tmp_path / "stats.txt", text[: len(text) // 2] + text)
     stats = read_stats(path)
     assert len(stats) == 1
-    assert stats[0]["simTicks"] == 5469838500
+    assert stats[0].numbers["simTicks"] == 5469838500
     assert stats.cut is not None and "dump 1 was cut off" in stats.cut
 
 
@@ -224,29 +219,27 @@ def test_statistics_of_real_endings(case: str) -> None:
     assert stats.cut is None
     assert len(stats) == (1 if size else 0)
     if size:
-        ticks = stats[0]["simTicks"]
-        assert isinstance(ticks, float) and ticks > 0
+        assert stats[0].numbers["simTicks"] > 0
         assert stats[0].faults == ()
 
 
 def test_select_reads_what_is_asked_for() -> None:
-    (whole,) = read_stats(TWO_CU)
-    (part,) = read_stats(TWO_CU, select=["simTicks", "system.cpu3.CUs*.completedWGs", "*.stallCycles"])
-    assert set(part) == {
+    whole = read_stats(TWO_CU).frame().set_index(["name", "sub"])
+    selected = read_stats(TWO_CU, select=["simTicks", "system.cpu3.CUs*.completedWGs", "*.stallCycles"])
+    part = selected.frame().set_index(["name", "sub"])
+    assert set(part.index.get_level_values("name")) == {
         "simTicks",
         *(f"system.cpu3.CUs{unit}.completedWGs" for unit in (0, 1)),
         *(f"system.cpu3.CUs{unit}.ScoreboardCheckStage.stallCycles" for unit in (0, 1)),
     }
-    for name in part:
-        assert part[name] == whole[name]
-        assert part.unit(name) == whole.unit(name)
+    pd.testing.assert_frame_equal(part, whole.loc[part.index])
 
 
 def test_a_dump_outlives_its_file(tmp_path: Path, text: str) -> None:
     path = _write(tmp_path / "stats.txt", text)
-    (dump,) = read_stats(path)
+    stats = read_stats(path)
     _write(tmp_path / "other.txt", text.replace("Tick", "Tock")).replace(path)
-    assert dump.unit("simTicks") == "Tick"
+    assert stats.frame()["unit"][0] == "Tick"
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -267,8 +260,8 @@ def test_dumps_do_not_depend_on_how_the_file_is_read_ahead(
     monkeypatch.setattr("apuflow.gem5.stats.blocks._READ", window)
     reader = iter_dumps(path)
     dumps = list(reader)
-    assert [dump["simTicks"] for dump in dumps] == [0, 1, 2, 3, 4]
+    assert [dump.numbers["simTicks"] for dump in dumps] == [0, 1, 2, 3, 4]
     assert [len(dump) for dump in dumps] == [1, 4, 7, 10, 13]
-    assert dumps[4]["a.row11"] == 411
-    assert dumps[4].description("a.row11") == "x" * 28
+    assert dumps[4].numbers["a.row11"] == 411
+    assert description(dumps[4].tail(dumps[4].names.index("a.row11")))[0] == "x" * 28
     assert reader.cut is not None and "dump 6 has no end" in reader.cut

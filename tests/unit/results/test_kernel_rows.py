@@ -8,7 +8,7 @@ from places import ROOT
 from apuflow.configure import load_sweep, option_rules
 from apuflow.plan.campaign import Campaign
 from apuflow.preview import run
-from apuflow.results.kernel_rows import kernel_rows
+from apuflow.results.kernels import kernel_rows
 from apuflow_analysis import figures
 
 

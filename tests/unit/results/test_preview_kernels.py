@@ -12,7 +12,7 @@ from apuflow.core import paths
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, read
 from apuflow.engines.preview_batch import batch_columns, write_batch
-from apuflow.results.preview_kernels import preview_kernel_table
+from apuflow.results.kernels import preview_kernel_table
 from apuflow_analysis.tables.kernels import phases
 
 AXES = "axes: {num-compute-units: [1, 4]}\n"

@@ -13,6 +13,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.engines.preview_batch import write_batch
 from apuflow.plan.campaign import Campaign
+from apuflow.plan.manifest import Manifest
 from apuflow.plan.runs import Runs
 from apuflow.results import write as results
 
@@ -63,7 +64,7 @@ def test_a_preview_of_a_plan_is_that_of_the_sweep(campaign: Campaign) -> None:
     counters.unlink()
     plan = plan_of(campaign, "conv_fwd")
     Path("configs/sweeps/two.yaml").unlink()
-    results.write_preview(plan, counters, paths.preview_record("two", "conv_fwd"))
+    write_batch(Manifest(plan).points(), counters, paths.preview_record("two", "conv_fwd"))
     assert counters.read_bytes() == first
 
 

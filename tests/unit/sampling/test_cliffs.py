@@ -15,8 +15,7 @@ from apuflow.configure.sampling import Sampling
 from apuflow.plan.campaign import Campaign
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.runs import Ran
-from apuflow.sampling.suites import Sampled
-from apuflow.sampling.tables import total_table
+from apuflow.sampling.suites import Sampled, total_table
 
 AIM = Sampling(bound=0.1, budget=0.6)
 

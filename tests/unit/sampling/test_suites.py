@@ -28,8 +28,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.plan.campaign import Campaign
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.runs import Ran
-from apuflow.sampling.suites import Sampled
-from apuflow.sampling.tables import member_table
+from apuflow.sampling.suites import Sampled, member_table
 from apuflow_analysis.counters.counters import counters
 
 

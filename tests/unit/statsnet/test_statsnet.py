@@ -15,9 +15,17 @@ from typer.testing import CliRunner, Result
 from apuflow.ask import question as ask
 from apuflow.cli import build_app
 from apuflow.core.errors import ConfigError
-from apuflow.statsnet.check import agreement, speedups, statistics_table
 from apuflow.statsnet.fit import Mix, fit
-from apuflow.statsnet.make import Request, StatsNet, make, report, write
+from apuflow.statsnet.make import (
+    Request,
+    StatsNet,
+    agreement,
+    make,
+    report,
+    speedups,
+    statistics_table,
+    write,
+)
 from apuflow.statsnet.profile import BYTES, FLOP, TOTAL, operations, size_class, statistics
 
 SQUEEZENET = Request(("squeezenet1_1",), ("n=1", "direction=fwd"))

@@ -59,22 +59,12 @@ def evaluate(
         "release": release,
         "workloads": [workload] if isinstance(workload, str) else list(workload),
     }
-    if machine is not None:
-        content["machine"] = machine
-    if products is not None:
-        content["products"] = products
-    axes: dict[str, Any] = {}
-    for place, given in (("options", options or {}), ("layer", layer or {})):
-        fixed = {key: value for key, value in given.items() if not isinstance(value, (list, tuple, range))}
-        varied = {key: list(value) for key, value in given.items() if key not in fixed}
-        if fixed:
-            content[place] = fixed
-        if varied and place == "layer":
-            axes["layer"] = varied
-        else:
-            axes |= varied
-    if axes:
-        content["axes"] = axes
+    places = {"machine": machine, "products": products}
+    content |= {place: value for place, value in places.items() if value is not None}
+    for prefix, given in (("", options or {}), ("layer.", layer or {})):
+        for key, value in given.items():
+            several = isinstance(value, (list, tuple, range))
+            asking.put(content, prefix + key, list(value) if several else value, varied=several)
     where = _root(root)
     return asking.answer(asking.question(content, where), where)
 

@@ -52,27 +52,27 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
         "release": preview.RELEASE,
     }
     known = suite_names(root)
-    for place, given in (
-        ("workloads", [name for name in names if name not in known]),
-        ("suites", [name for name in names if name in known]),
-    ):
-        if given:
-            content[place] = given
+    for name in names:
+        content.setdefault("suites" if name in known else "workloads", []).append(name)
     seen: set[str] = set()
     for setting in settings:
         key, equals, text = setting.partition("=")
         values = [plain_value(value.strip()) for value in text.split(",")]
         if not equals or not key.strip() or "" in values:
-            raise ConfigError(
-                "not a setting",
-                value=setting,
-                remedy="key=value or key=value,value: num-compute-units=4,16 n=100",
-            )
+            remedy = "key=value or key=value,value: num-compute-units=4,16 n=100"
+            raise ConfigError("not a setting", value=setting, remedy=remedy)
         key = _key(key.strip())
         if key in seen:
             raise ConfigError("the key is set twice", key=key, value=setting, remedy="keep one of them")
         seen.add(key)
-        _set(content, key, values)
+        varied = len(values) > 1
+        if varied and key == PRODUCTS:
+            told, remedy = (
+                ", ".join(map(str, values)),
+                "ask twice, with products=rocblas and products=stand-in",
+            )
+            raise ConfigError("one table has one kind of matrix products", key=key, value=told, remedy=remedy)
+        put(content, key, values if varied else values[0], varied=varied)
     return content
 
 
@@ -86,22 +86,16 @@ def _key(given: str) -> str:
     return given if "-" in given else f"layer.{given.removeprefix('layer.')}"
 
 
-def _set(content: dict[str, Any], key: str, values: list[Any]) -> None:
+def put(content: dict[str, Any], key: str, value: Any, *, varied: bool) -> None:
+    """Add an option, a place or a ``layer.<key>`` to the content of a sweep; ``varied``: as an axis."""
     name = key.removeprefix("layer.")
-    if key == PRODUCTS and len(values) > 1:
-        raise ConfigError(
-            "one table has one kind of matrix products",
-            key=key,
-            value=", ".join(map(str, values)),
-            remedy="ask twice, with products=rocblas and with products=stand-in",
-        )
-    if len(values) > 1:
+    if varied:
         axes = content.setdefault("axes", {})
-        (axes.setdefault("layer", {}) if name != key else axes)[name] = values
+        (axes.setdefault("layer", {}) if name != key else axes)[name] = value
     elif key in (*PLACES, PRODUCTS):
-        content[key] = values[0]
+        content[key] = value
     else:
-        content.setdefault("layer" if name != key else "options", {})[name] = values[0]
+        content.setdefault("layer" if name != key else "options", {})[name] = value
 
 
 def question(content: Mapping[str, Any], root: Path = Path()) -> Sweep:
@@ -167,20 +161,16 @@ def steep_steps(chosen: Sequence[Point]) -> list[str]:
 
 
 def _rows(chosen: Sequence[Point], processes: int = 1) -> Batch:
-    shared = {
-        "engine": ENGINE,
-        "workload": chosen[0].workload,
-        "direction": chosen[0].direction,
-        "evidence": f"preview {preview.VERSION}",
-    }
+    shared = {"engine": ENGINE, "workload": chosen[0].workload, "direction": chosen[0].direction}
     columns = batch_columns(chosen, processes)
-    columns |= {name: [value] * len(chosen) for name, value in shared.items()}
+    for name, value in (*shared.items(), ("evidence", f"preview {preview.VERSION}")):
+        columns[name] = [value] * len(chosen)
     named = {axis_column(name): values for name, values in columns.items()}
     return Batch(named, tuple(map(axis_column, axes_of(chosen))))
 
 
 def save(content: Mapping[str, Any], name: str, root: Path = Path(), *, force: bool = False) -> Path:
-    """Keep a question as the sweep ``configs/sweeps/<name>.yaml``.
+    """Keep the content of a sweep as ``configs/sweeps/<name>.yaml``.
 
     Raises:
         ConfigError: the name cannot be used, or there is a sweep of this name.

@@ -47,7 +47,7 @@ def ask(
     from apuflow.ask import question as asking
     from apuflow.core.errors import ApuflowError, ConfigError
     from apuflow.core.files import write_csv
-    from apuflow.preflight.products import of_preview
+    from apuflow.preflight.plan import of_preview
     from apuflow_analysis.tables.cliffs import cliff_texts
     from apuflow_analysis.tables.columns import PRODUCTS
     from apuflow_analysis.tables.tables import AXES

@@ -77,8 +77,7 @@ def _engine(given: str) -> EngineName:
 def _prove(engine: EngineName, release: str, *, every: bool) -> bool:
     """Compare points of this machine with their known answers; whether all are equal."""
     from apuflow.answers import prove
-    from apuflow.answers.answer import find, none_recorded
-    from apuflow.answers.compare import differences, equal, lines
+    from apuflow.answers.answer import differences, equal, find, lines, none_recorded
     from apuflow.configure import load_release
 
     root = Path()

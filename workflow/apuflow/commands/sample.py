@@ -49,8 +49,7 @@ def sample(
     from apuflow.configure.sampling import Sampling
     from apuflow.core.files import write_csv
     from apuflow.plan.campaign import Campaign
-    from apuflow.sampling.suites import sample_suites
-    from apuflow.sampling.tables import member_table
+    from apuflow.sampling.suites import member_table, sample_suites
 
     campaign = Campaign()
     loaded = campaign.load(sweep)

@@ -48,7 +48,6 @@ def search(
     Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
     Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
-    from apuflow.ask import judge as judging
     from apuflow.ask import search as searching
     from apuflow.configure import load_sweep
     from apuflow.core.figures import stem_of
@@ -60,12 +59,12 @@ def search(
     objectives = [Objective(text) for text in minimise or []]
     objectives += [Objective(text, larger=True) for text in maximise or []]
     objectives = objectives or [Objective(text) for text in loaded.figures.objectives or ("gpu_cycles",)]
-    judged = bool(judge) and judging.continues(judge, loaded, force=force)
+    judged = bool(judge) and searching.continues(judge, loaded, force=force)
     found = searching.search(loaded, objectives, where or (), most)
-    results = judging.results_of(judge, loaded) if judged else None
+    results = searching.results_of(judge, loaded) if judged else None
     verdict = None
     if results is not None:
-        verdict = judging.judge(found, objectives, results, loaded)
+        verdict = searching.judge(found, objectives, results, loaded)
         found = verdict.found
     _print(found, [objective.expression for objective in objectives], show)
     if verdict is not None:
@@ -79,7 +78,7 @@ def search(
     if judged and verdict is None:
         print(f"sweep {judge} judges, and has no tables yet\n{_next(judge)}")
     elif judge and (verdict is None or verdict.undecided):
-        chosen = found if verdict is None else judging.next_points(verdict, best)
+        chosen = found if verdict is None else searching.next_points(verdict, best)
         count = best if verdict is None else len(chosen.rows)
         path = searching.save_best(
             loaded, chosen, objectives, count, judge, force=force or verdict is not None

@@ -116,7 +116,7 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
 
     record = read(run / "run.json")
     if isinstance(record, BatchRecord):
-        from apuflow.results.preview_kernels import preview_kernel_table
+        from apuflow.results.kernels import preview_kernel_table
 
         table = preview_kernel_table(run, record)
         return table, list(table.attrs["axes"])

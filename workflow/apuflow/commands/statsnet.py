@@ -82,7 +82,7 @@ def _show(made: StatsNet, console: Console) -> None:
     from rich.table import Table
 
     from apuflow.core.terminal import number, table_of
-    from apuflow.statsnet.check import FITTED, agreement
+    from apuflow.statsnet.make import FITTED, agreement
 
     mix, found = made.mix, made.operations
     console.print(

@@ -12,7 +12,7 @@ from apuflow.configure.point import Point
 from apuflow.containers import Mount
 from apuflow.core.files import sha256_file
 from apuflow.core.record import LaunchRecord, Provenance, scalars
-from apuflow.gem5.stats.required import RequiredRow
+from apuflow.gem5.stats.checks import RequiredRow
 from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts

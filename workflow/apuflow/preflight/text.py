@@ -36,14 +36,15 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
     _totals(plan, out)
     if plan.obstacle:
         out.print(f"cannot run here: {plan.obstacle}", style="bold red")
-    if plan.sampling:
-        out.print(f"sample: {plan.sampling}")
-    if plan.workgroups:
-        out.print(f"workgroups: {plan.workgroups}")
-    for line in plan.products:
-        out.print(f"matrix products: {line}")
-    for preparation in plan.preparations:
-        out.print(f"first: {preparation}")
+    notes = {
+        "sample": [plan.sampling],
+        "workgroups": [plan.workgroups],
+        "matrix products": plan.products,
+        "first": plan.preparations,
+    }
+    for name, texts in notes.items():
+        for text in filter(None, texts):
+            out.print(f"{name}: {text}")
     outside = sum(workload.unmeasured or 0 for workload in plan.workloads)
     if outside:
         sizes = [len(w.points) for w in plan.workloads if w.unmeasured is not None]
@@ -64,14 +65,10 @@ def show(plan: SweepPlan, every_point: bool, console: Console | None = None) -> 
     for warning, names in warned.items():
         out.print(f"warning: {', '.join(dict.fromkeys(names))}: {warning}")
     if plan.unused:
-        patterns = ", ".join(plan.unused)
-        out.print(
-            f"warning: per_workload has {patterns}: none of the sweep's workloads is called so, and nothing "
-            "of it holds"
-        )
-    if every_point:
-        for workload in plan.workloads:
-            _points(workload, out)
+        patterns, why = ", ".join(plan.unused), "none of the sweep's workloads is called so"
+        out.print(f"warning: per_workload has {patterns}: {why}, and nothing of it holds")
+    for workload in plan.workloads if every_point else ():
+        _points(workload, out)
 
 
 def _jobs(workload: PlannedWorkload) -> str:

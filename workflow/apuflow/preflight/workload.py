@@ -8,8 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from apuflow import preview
 from apuflow.ask.question import steep_steps
-from apuflow.configure import load_release, load_site, load_workload, ruby_sets
+from apuflow.configure import load_release, load_site, load_workload, option_rules, ruby_sets
 from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
 from apuflow.core import paths
@@ -21,7 +22,6 @@ from apuflow.plan.batches import batch_sizes
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""
-
 
 ESTIMATED_POINTS = 2000
 """Points per workload and engine whose cost the preview estimates; of more, a sample of this size."""
@@ -90,27 +90,17 @@ def planned_workload(
     )
     left = [point for point, status in with_status if status != "completed"]
     done = [point for point, status in with_status if status == "completed"]
+    lower_bound = made.cost_is_a_lower_bound
     seconds, total, basis = _cost(engine, left, done, root)
-    at_least = made.cost_is_a_lower_bound and basis.endswith(made.cost_basis)
+    at_least = lower_bound and basis.endswith(made.cost_basis)
     warnings = _warnings(workload, chosen, root)
     if len(chosen) <= ESTIMATED_POINTS:
         texts = (text.removeprefix(f"{workload}: ") for text in steep_steps(chosen))
         warnings += tuple(f"steep step, by the preview: {text}" for text in texts)
-    batches = (
-        () if is_batch(engine) else _batches(chosen, left, at_least=made.cost_is_a_lower_bound, root=root)
-    )
-    return PlannedWorkload(
-        workload,
-        engine,
-        planned,
-        seconds,
-        total,
-        basis,
-        at_least,
-        warnings,
-        batches,
-        _unmeasured(chosen) if is_batch(engine) else None,
-    )
+    batches = () if is_batch(engine) else _batches(chosen, left, at_least=lower_bound, root=root)
+    unmeasured = _unmeasured(chosen) if is_batch(engine) else None
+    estimated = seconds, total, basis, at_least
+    return PlannedWorkload(workload, engine, planned, *estimated, warnings, batches, unmeasured)
 
 
 def _batches(
@@ -128,9 +118,6 @@ def _batches(
 
 def _unmeasured(chosen: Sequence[Point]) -> int | None:
     """Points outside what the preview was measured on; of many, estimated from a sample."""
-    from apuflow import preview
-    from apuflow.configure import option_rules
-
     sample = sample_of(chosen)
     if not sample:
         return 0
@@ -227,14 +214,13 @@ def _warnings(workload: str, chosen: Sequence[Point], root: Path) -> tuple[str, 
 def _not_started(chosen: Sequence[Point], root: Path) -> list[str]:
     """Machines that the preview models and gem5 cannot start: of each release and option the largest."""
     machines_of = {(point.release, id(point.options)): point for point in chosen if is_batch(point.engine)}
-    bits = {
-        each: load_release(each, root).capabilities.set_bits for each in {name for name, _ in machines_of}
-    }
+    releases = {release for release, _ in machines_of}
+    bits = {release: load_release(release, root).capabilities.set_bits for release in releases}
     worst: dict[tuple[str, str], OptionProblem] = {}
     for (release, _), point in machines_of.items():
         for each in ruby_sets.too_many({}, point.options, bits[release]):
-            known = worst.get((release, each.option))
-            if known is None or int(each.value) > int(known.value):
+            known = worst.setdefault((release, each.option), each)
+            if int(each.value) > int(known.value):
                 worst[release, each.option] = each
     return [
         f"{release}: {each.message}. The preview models the machine all the same"

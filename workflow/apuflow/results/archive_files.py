@@ -66,17 +66,13 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     """The files of a sweep's archive: path inside it, and where each is.
 
     Raises:
-        ConfigError: a run, table or the report of the sweep is not there yet; it says what is missing and
-            which command makes it.
+        ConfigError: a run, table or the report of the sweep is not there yet.
     """
     root, under = campaign.root, paths.under(sweep.name)
     report = paths.report(under)
     workloads = campaign.workloads(sweep)
-    wanted = [
-        file
-        for name in dict.fromkeys([*workloads, *campaign.shown(sweep)])
-        for file in paths.table_files(under, name)
-    ]
+    tables = dict.fromkeys([*workloads, *campaign.shown(sweep)])
+    wanted = [file for name in tables for file in paths.table_files(under, name)]
     behind = {"under": under}
     wanted += [*campaign.sweep_items(behind), *campaign.sweep_sampled(behind), report]
     records = [record for workload in workloads for record in campaign.records(sweep, workload)]
@@ -88,20 +84,14 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
             remedy=f"snakemake --cores all {report}",
         )
     files: dict[str, Path | bytes] = {path: root / path for path in wanted}
-    files |= {
-        file.relative_to(root).as_posix(): file
-        for file in sorted((root / paths.figure(under, "x")).parent.glob("*"))
-        if file.is_file()
-    }
-    for record in records:
-        files |= {path.relative_to(root).as_posix(): path for path in _run_files((root / record).parent)}
+    made = [file for file in sorted((root / paths.figure(under, "x")).parent.glob("*")) if file.is_file()]
+    made += [file for record in records for file in _run_files((root / record).parent)]
+    files |= {file.relative_to(root).as_posix(): file for file in made}
     for name in PROJECT:
         own = (root / "workflow/apuflow" if name in CODE else root / name).exists()
         files |= files_below(name, root / name) if own else files_of(name)
-    toolsets = [
-        Toolset(release, root)
-        for release in {name for workload in workloads for name in releases(sweep, workload, root)}
-    ]
+    used = {name for workload in workloads for name in releases(sweep, workload, root)}
+    toolsets = [Toolset(release, root) for release in used]
     for tools in toolsets:
         release, image = tools.release.name, tools.record("image")
         if (root / image).is_file():

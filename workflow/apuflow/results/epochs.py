@@ -30,35 +30,39 @@ def epoch_numbers(
 ) -> list[dict[str, Any]]:
     """A row per iteration of a summary: its phases, communication among them, and the epoch made of it.
 
-    Milliseconds of each phase and of the iteration, images per second, seconds and cost of an epoch; columns
-    ``overlapped_...`` have the communication beside the backward pass. None: not known, or no price.
+    Columns ``overlapped_...`` have the communication beside the backward pass. None: not known, or no price.
 
     Args:
         summary: ``items/SUITE.summary.csv``.
         dataset: one of ``DATASETS``, or a number of examples.
-        ring: the devices.
         price_per_hour: of all devices together.
 
     Raises:
         ConfigError: no such table or data set, or no row of a whole training iteration.
     """
-    chosen = _dataset(dataset)
+    if dataset in DATASETS:
+        chosen = DATASETS[dataset]
+    elif dataset.isdigit() and int(dataset):
+        chosen = Dataset(int(dataset), "", "given")
+    else:
+        remedy = f"one of {', '.join(DATASETS)}, or a number of examples"
+        raise ConfigError("no such data set", key="dataset", value=dataset, remedy=remedy)
     rows = [row for row in _read(summary) if row["backward_ms"] and row["images"]]
     if not rows:
-        raise ConfigError(
-            "no row is an iteration of training",
-            file=summary,
-            remedy="run a network with direction: both (a list of items has no iteration)",
-        )
+        remedy = "run a network with direction: both (a list of items has no iteration)"
+        raise ConfigError("no row is an iteration of training", file=summary, remedy=remedy)
     found = [_numbers(row, chosen, ring, price_per_hour) for row in rows]
-    return [one for place, one in enumerate(found) if one not in found[:place]]
+    return [row for place, row in enumerate(found) if row not in found[:place]]
 
 
 def _numbers(row: Mapping[str, str], dataset: Dataset, ring: Ring, price: float | None) -> dict[str, Any]:
     seconds = {phase: float(row[f"{phase}_ms"] or 0) / 1e3 for phase in ("forward", "backward", "update")}
     batch = round(float(row["images"]))
     one = ParallelIteration(**seconds, communication=ring.seconds(FLOAT_BYTES * int(row["params"])))
-    found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"], **_axes(row)}
+    names = list(row)
+    varied = [name for name in names[2 : names.index("direction")] if name not in (*_FIXED, *_OWN)]
+    found: dict[str, Any] = {"suite": row["suite"], "engine": row["engine"]}
+    found |= {name.removeprefix("layer."): row[name] for name in varied}
     found |= {"n": batch, "devices": ring.devices}
     found |= {f"{phase}_ms": duration * 1e3 for phase, duration in seconds.items()}
     if not row["update_ms"]:
@@ -106,37 +110,12 @@ def write_numbers(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     write_text(file, text.getvalue())
 
 
-def _axes(row: Mapping[str, str]) -> dict[str, str]:
-    names = list(row)
-    return {
-        name.removeprefix("layer."): row[name]
-        for name in names[2 : names.index("direction")]
-        if name not in _FIXED and name not in _OWN
-    }
-
-
-def _dataset(dataset: str) -> Dataset:
-    if dataset in DATASETS:
-        return DATASETS[dataset]
-    if dataset.isdigit() and int(dataset):
-        return Dataset(int(dataset), "", "given")
-    raise ConfigError(
-        "no such data set",
-        key="dataset",
-        value=dataset,
-        remedy=f"one of {', '.join(DATASETS)}, or a number of examples",
-    )
-
-
 def _read(summary: Path) -> list[dict[str, str]]:
     try:
         rows = list(csv.DictReader(summary.read_text(encoding="utf-8").splitlines()))
     except (OSError, UnicodeDecodeError):
         rows = []
     if not rows or any(name not in rows[0] for name in _NEEDED):
-        raise ConfigError(
-            "not the summary of a suite",
-            file=summary,
-            remedy="make it: snakemake --cores all results/SWEEP/items/SUITE.summary.csv",
-        )
+        remedy = "make it: snakemake --cores all results/SWEEP/items/SUITE.summary.csv"
+        raise ConfigError("not the summary of a suite", file=summary, remedy=remedy)
     return [row for row in rows if row["status"] == "completed"]

@@ -22,7 +22,6 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
         a: a run directory; or, without ``b``, a result table, whose runs lie below the working directory.
         engines: of a table: the two engines, A's and B's, with a comma.
         csv: a row per kernel, of all pairs of runs.
-        figure: path of figures; for one pair of runs.
 
     Raises:
         ApuflowError: a figure of several pairs, or what is compared is not there.
@@ -35,19 +34,16 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
     stem = None if figure is None else stem_of(figure)
     places = [(a, b)] if b is not None else _of_table(a, engines)
     if figure is not None and len(places) != 1:
-        raise ApuflowError(
-            f"the table has {len(places)} pairs of runs, a figure shows one",
-            key="--figure",
-            remedy="name two run directories: runs/<engine>/<workload>/<point>",
-        )
+        problem = f"the table has {len(places)} pairs of runs, a figure shows one"
+        remedy = "name two run directories: runs/<engine>/<workload>/<point>"
+        raise ApuflowError(problem, key="--figure", remedy=remedy)
     frames = []
     for left, right in places:
         compared = compare_dispatches(left, right)
-        show(compared)
-        points = {"run_a": str(left), "run_b": str(right)}
-        frames.append(compared.table.assign(**points))
+        _show(compared)
+        frames.append(compared.table.assign(run_a=str(left), run_b=str(right)))
         if stem is not None:
-            draw(compared, stem)
+            _draw(compared, stem)
     write_csv(csv, pd.concat(frames, ignore_index=True))
 
 
@@ -57,17 +53,15 @@ def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
 
     first, _, second = engines.partition(",")
     if table.is_dir() or not second:
-        raise ApuflowError(
-            "--kernels takes two run directories, or a table and two engines",
-            value=str(table),
-            remedy="apuflow compare --kernels runs/gem5/W/P runs/gem5-kernels/W/Q, or apuflow compare "
-            "--kernels results/runtime/W.csv",
-        )
+        problem = "--kernels takes two run directories, or a table and two engines"
+        examples = "runs/gem5/W/P runs/gem5-kernels/W/Q", "results/runtime/W.csv"
+        remedy = ", or ".join(f"apuflow compare --kernels {example}" for example in examples)
+        raise ApuflowError(problem, value=str(table), remedy=remedy)
     pairs = run_pairs(read(table), first.strip(), second.strip())
     return [(Path(paths.run_dir(*left)), Path(paths.run_dir(*right))) for left, right in pairs]
 
 
-def draw(compared: DispatchComparison, stem: Path) -> None:
+def _draw(compared: DispatchComparison, stem: Path) -> None:
     """Both figures of a pair of runs: ``stem`` and ``stem-time``, as SVG, PNG and CSV."""
     from apuflow_analysis.figures.dispatches import kernels_beside, time_parts
     from apuflow_analysis.figures.output import save
@@ -76,29 +70,25 @@ def draw(compared: DispatchComparison, stem: Path) -> None:
         save(plot.figure, plot.data, name)
 
 
-def show(compared: DispatchComparison) -> None:
+def _show(compared: DispatchComparison) -> None:
     """Print one pair of runs: its kernels, and what its time consists of."""
     from apuflow.core.terminal import table_of, terminal_console
 
     console = terminal_console()
     for label, name in zip("AB", compared.names, strict=True):
         console.print(f"{label}: {name}")
-    numbers = ("cycles A", "cycles B", "B / A", "registers A", "registers B")
-    table = table_of(("in", "kernel", "grid", "workgroup"), numbers)
+    texts = ("in", "kernel", "grid", "workgroup")
+    table = table_of(texts, ("cycles A", "cycles B", "B / A", "registers A", "registers B"))
     for row in compared.table.to_dict("records"):
-        table.add_row(
-            *(str(row[name]) for name in ("in", "kernel", "grid", "workgroup")),
-            _whole(row["cycles_a"]),
-            _whole(row["cycles_b"]),
-            "" if row["ratio"] != row["ratio"] else f"{row['ratio']:.4f}",
-            *(_registers(row, label) for label in "ab"),
-        )
+        cycles = [_whole(row[name]) for name in ("cycles_a", "cycles_b")]
+        ratio = "" if row["ratio"] != row["ratio"] else f"{row['ratio']:.4f}"
+        registers = (_registers(row, label) for label in "ab")
+        table.add_row(*(str(row[name]) for name in texts), *cycles, ratio, *registers)
     console.print(table)
     parts = table_of(("simulated time",), ("kernels A", "cycles A", "kernels B", "cycles B"))
     for row in compared.parts.to_dict("records"):
-        counts = [str(row[name] or "") for name in ("kernels_a", "kernels_b")]
-        cycles = [_whole(row[name]) for name in ("cycles_a", "cycles_b")]
-        parts.add_row(row["meaning"], counts[0], cycles[0], counts[1], cycles[1])
+        a, b = ((str(row[f"kernels_{label}"] or ""), _whole(row[f"cycles_{label}"])) for label in "ab")
+        parts.add_row(row["meaning"], *a, *b)
     console.print(parts)
     for note in compared.notes:
         console.print(f"note: {note}")

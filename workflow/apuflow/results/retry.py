@@ -19,19 +19,16 @@ def recorded_failures(
     """Failed runs whose record keeps them from being tried again; running and proven ones are none of them.
 
     Args:
-        sweep: only points of this sweep as it is now.
-        workload: only of this workload.
+        sweep, workload: only points of these, of the sweep as it is now.
         outcomes: only with these statuses, such as ``timeout``; empty: any.
 
     Raises:
         ConfigError: there is no such sweep or status.
     """
     known = [status.value for status in Status if status is not Status.COMPLETED]
-    for outcome in outcomes:
-        if outcome not in known:
-            raise ConfigError(
-                "not a status of a failed run", value=outcome, remedy=f"one of {', '.join(known)}"
-            )
+    for outcome in set(outcomes).difference(known):
+        remedy = f"one of {', '.join(known)}"
+        raise ConfigError("not a status of a failed run", value=outcome, remedy=remedy)
     chosen = sweep_points(project, sweep) if sweep is not None else None
     for run in runs(project):
         if (
@@ -66,9 +63,8 @@ def _results_of(project: Path, run: Run) -> Iterator[Path]:
     for under in map(paths.under, sweep_names(project)):
         table = project / paths.table(under, run.workload)
         if table.exists() and run.point in table.read_text(encoding="utf-8"):
-            yield project / paths.report(under)
-            yield project / paths.sampled(under)
-            yield project / paths.sampled_totals(under)
+            for made in (paths.report, paths.sampled, paths.sampled_totals):
+                yield project / made(under)
             yield from (project / paths.figure(under, "all")).parent.glob("*.*")
             yield project / paths.table(under, run.workload, "parquet")
             yield project / paths.table_columns(under, run.workload)

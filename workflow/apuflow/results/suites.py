@@ -1,4 +1,4 @@
-"""A sweep's suites, folded from the table of its operations."""
+"""A sweep's suites, folded from the Parquet table of its operations."""
 
 from __future__ import annotations
 
@@ -62,19 +62,13 @@ def _iteration(member: Member) -> Iteration:
 
 
 def _item(step: Step, point: Point | Refused, ring: Ring) -> Item:
-    shared = FLOAT_BYTES * int(step.shape["elements"]) if step.op == ALL_REDUCE and ring.devices > 1 else None
-    return Item(
-        step.item,
-        step.name,
-        step.op,
-        step.phase if shared is None else COMMUNICATION,
-        step.repeats,
-        step.flop,
-        step.group,
-        point.id if isinstance(point, Point) else "",
-        "" if isinstance(point, Point) else point.why,
-        None if shared is None else ring.seconds(shared) * 1e3,
-    )
+    phase: str = step.phase
+    spent: float | None = None
+    if step.op == ALL_REDUCE and ring.devices > 1:
+        phase, spent = COMMUNICATION, ring.seconds(FLOAT_BYTES * int(step.shape["elements"])) * 1e3
+    name, why = (point.id, "") if isinstance(point, Point) else ("", point.why)
+    about = step.item, step.name, step.op, phase, step.repeats, step.flop, step.group
+    return Item(*about, name, why, spent)
 
 
 def _communication(member: Member, ring: Ring) -> Iterator[Item]:
@@ -105,57 +99,44 @@ def _params(suite: Suite) -> int:
     return network.params if network is not None else 0
 
 
-def suite_table(campaign: Campaign, sweep: Sweep, suite: str, operations: str | Path) -> pd.DataFrame:
-    """The table of a suite: a row per iteration.
-
-    Args:
-        operations: the sweep's table of operations, Parquet.
+def write_suite_table(
+    campaign: Campaign, under: str, suite: str, operations: str | Path, files: Sequence[str]
+) -> None:
+    """Write a suite's table, a row per iteration, as CSV, Parquet and columns.
 
     Raises:
-        AnalysisError: the table cannot be read; or an operation failed and the sweep is strict.
+        AnalysisError: the table cannot be read, or an operation failed and the sweep is strict.
     """
+    sweep = campaign.sweep(under)
     frame = Folder(store.read(operations, whole=True)).table(iterations(campaign, sweep, suite))
     if sweep.on_failure == "strict":
         require_completed(frame)
-    return frame
+    store.write(frame, *(campaign.root / file for file in files))
 
 
 def suite_items(campaign: Campaign, sweep: Sweep, operations: str | Path) -> pd.DataFrame:
     """Items of all suites of a sweep, with the label of their iteration and its memory by part.
-
-    Args:
-        operations: the sweep's table of operations, Parquet.
 
     Raises:
         ConfigError: the sweep has no suites.
     """
     names = campaign.suites(sweep)
     if not names:
-        raise ConfigError(
-            "the sweep has no suites", file=paths.sweep_file(sweep.name), key="suites", remedy="name one"
-        )
+        file = paths.sweep_file(sweep.name)
+        raise ConfigError("the sweep has no suites", file=file, key="suites", remedy="name one")
     folder = Folder(store.read(operations, whole=True))
     every = [iteration for name in names for iteration in iterations(campaign, sweep, name)]
     frame = folder.items(every)
-    labels_of = [(one.label, one.memory) for one in every for _ in one.items]
-    frame["iteration"] = [
-        f"{label} {engine}" for (label, _), engine in zip(labels_of, frame["engine"], strict=True)
-    ]
+    of_items = [iteration for iteration in every for _ in iteration.items]
+    frame["iteration"] = [f"{one.label} {one.engine}" for one in of_items]
     for part in dict.fromkeys(part for one in every for part in one.memory):
-        frame[f"{part}_bytes"] = [memory.get(part) for _, memory in labels_of]
+        frame[f"{part}_bytes"] = [one.memory.get(part) for one in of_items]
     frame.attrs["axes"] = tuple(dict.fromkeys(axis_column(name) for one in every for name in one.axes))
     return frame
 
 
 def write_items(campaign: Campaign, under: str, suites: Sequence[str], operations: str | Path) -> None:
-    """Write suites' items, their sums by phase and kind, and their summaries, as CSV; all files or none.
-
-    Args:
-        campaign: the project.
-        under: the sweep's place below results/.
-        suites: their names; each gets three files (``paths.suite_files``).
-        operations: the sweep's table of operations, Parquet.
-    """
+    """Write suites' items, their sums by phase and kind, and their summaries (``paths.suite_files``)."""
     sweep = campaign.sweep(under)
     folder = Folder(store.read(operations, whole=True))
     texts: dict[str | Path, bytes] = {}

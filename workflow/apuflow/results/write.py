@@ -1,4 +1,4 @@
-"""Writes the preview's rows, tables, figures and reports: a function per rule."""
+"""Writes tables, figures and reports: a function per rule. ``under`` is a sweep's place below results/."""
 
 from __future__ import annotations
 
@@ -12,24 +12,8 @@ from apuflow.core.files import wait_for_files
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest
 from apuflow.plan.sampled import simulated_points
-from apuflow.results.suites import suite_items, suite_table
+from apuflow.results.suites import suite_items
 from apuflow_analysis.tables import store, tables
-
-
-def write_preview(plan: str, counters: str | Path, record: str | Path, processes: int = 1) -> None:
-    """Run the timing model over all points of a manifest, and write their counters and their record.
-
-    Args:
-        plan: the manifest.
-        counters, record: see ``preview_batch.write_batch``.
-        processes: that may share the work.
-
-    Raises:
-        NotModelled: the model refuses a layer or an option.
-    """
-    from apuflow.engines.preview_batch import write_batch
-
-    write_batch(Manifest(plan).points(), counters, record, processes)
 
 
 def write_table(
@@ -38,7 +22,6 @@ def write_table(
     """Write a workload's table, a row per point in the order of its manifest.
 
     Args:
-        plan: the manifest.
         files: CSV, Parquet and columns.
         sampled: a table of the operations of a sample, whose rows are those simulated and the preview's.
         late: other machines have made records just now, which this one may see a little later.
@@ -66,10 +49,7 @@ def write_table(
 def check_rows(
     manifest: Manifest, planned: Collection[tuple[str, str]], rows: Iterable[tuple[str, str]]
 ) -> None:
-    """Refuse a table whose rows are not exactly the planned points.
-
-    Args:
-        planned, rows: engine and point of each.
+    """Refuse a table whose rows (engine and point) are not exactly the planned ones.
 
     Raises:
         ConfigError: a record was put into another point's directory, or a preview batch is of another
@@ -90,34 +70,14 @@ def check_rows(
         )
 
 
-def write_suite_table(
-    under: str, name: str, operations: str, files: Sequence[str], root: Path = Path()
-) -> None:
-    """Write a suite's table, a row per iteration.
-
-    Args:
-        under: the sweep's place below results/, as ``paths.under`` gives it.
-        operations: the table of the sweep's operations, Parquet.
-        files: CSV, Parquet and columns.
-    """
-    campaign = Campaign(root)
-    frame = suite_table(campaign, campaign.sweep(under), name, root / operations)
-    store.write(frame, *(root / file for file in files))
-
-
 def write_figure(
     campaign: Campaign, under: str, name: str, table_files: Sequence[str], directory: Path
 ) -> None:
-    """Write a figure of a sweep as SVG and PNG, and its numbers as CSV.
+    """Write a figure of a sweep (one of ``apuflow_analysis.figures.FIGURES``): SVG, PNG, its numbers as CSV.
 
-    Args:
-        campaign: the project.
-        under: the sweep's place below results/.
-        name: of the figure (``apuflow_analysis.figures.FIGURES``).
-        table_files: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
-        directory: where it goes, under its name.
+    ``table_files``: the sweep's tables, Parquet; a figure of single kernels reads the runs instead.
     """
-    from apuflow.results.kernel_rows import kernel_rows
+    from apuflow.results.kernels import kernel_rows
     from apuflow_analysis import figures  # matplotlib: a table has no use for it
 
     sweep, known = campaign.sweep(under), figures.FIGURES[name]
@@ -147,11 +107,8 @@ def write_report(
     """Write a sweep's report; with the preview's error if the sweep has rows of it.
 
     Args:
-        campaign: the project.
-        under: the sweep's place below results/.
         table_files: a table per workload, Parquet, in the sweep's order.
         figure_files: its figures, SVG.
-        page: the HTML file.
         sampled: tables of its sample: operations, totals.
     """
     from apuflow.score.errors import measured_error
@@ -160,12 +117,9 @@ def write_report(
 
     sweep = campaign.sweep(under)
     workloads = campaign.shown(sweep)
+    error = measured_error() if any(map(is_batch, sweep.engines)) else ""
     described = report.SweepDescription.of(
-        sweep.model_dump(),
-        workloads,
-        campaign.sources(sweep),
-        measured_error() if any(map(is_batch, sweep.engines)) else "",
-        sweep.together,
+        sweep.model_dump(), workloads, campaign.sources(sweep), error, sweep.together
     )
     frames = {
         paths.table(under, workload): store.read(file, whole=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.core.record import Status
-from apuflow.gem5.stats.required import RequiredRow
+from apuflow.gem5.stats.checks import RequiredRow
 from apuflow.run import exit_status, gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
 

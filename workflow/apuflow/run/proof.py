@@ -10,11 +10,16 @@ from pathlib import Path
 
 from apuflow.core.errors import AnalysisError
 from apuflow.gem5.stats.blocks import Block, Blocks, Fault, open_packed
+from apuflow.gem5.stats.checks import (
+    LAUNCHED,
+    WAVEFRONTS,
+    RequiredRow,
+    check_required_rows,
+    first_fault,
+    read_machine,
+)
 from apuflow.gem5.stats.contradictions import overlapping
-from apuflow.gem5.stats.objects import LAUNCHED, WAVEFRONTS, read_machine
-from apuflow.gem5.stats.required import RequiredRow, check_required_rows
 from apuflow.gem5.stats.rows import Damage, Rows, parse_block
-from apuflow.gem5.stats.sums import first_fault
 
 _WAVEFRONTS = f".{WAVEFRONTS}"
 
@@ -51,17 +56,17 @@ def read_proof(path: Path | None, required: Sequence[RequiredRow] = ()) -> Stati
     if path.stat().st_size == 0:
         return StatisticsProof(f"{path.name} is empty: gem5 did not end in a way that writes statistics")
     digest = hashlib.sha256()
-    blocks = Blocks(path, digest)
+    blocks = Blocks(path, digest.update)
     proven = _Proven()
     fault: Fault | None = None
     try:
         for block in blocks:
-            fault = next(iter(blocks.faults), None) or proven.add(block, required)
+            fault = blocks.fault or proven.add(block, required)
             if fault is not None:
                 break
     except AnalysisError as error:
         return StatisticsProof(f"{path.name} cannot be read to its end: {error.message}")
-    fault = fault or next(iter(blocks.faults), None)
+    fault = fault or blocks.fault
     if fault is None and proven.blocks == 0:
         fault = Fault(0, "holds no statistics block")
     sha256 = digest.hexdigest() if fault is None else None

@@ -37,11 +37,9 @@ None of gem5's runs, recorded or kept back, is farther from the preview (95 % at
 
 @dataclass(frozen=True)
 class Audit:
-    """Operations drawn at random.
+    """Operations drawn at random, in this order, with their waiting times.
 
     Attributes:
-        names: in the order of the draw.
-        times: the waiting time of each of them.
         until: waiting time up to which every operation in reach was drawn; infinite: all were.
         out_of_reach: operations that alone cost more than the budget; the draw cannot have them.
     """
@@ -53,17 +51,14 @@ class Audit:
 
 
 def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int, seed: str) -> Audit:
-    """Draw operations until the next one costs more than what is left.
+    """Draw operations (the index of ``size`` and ``cost``) until the next costs more than what is left.
 
-    Args:
-        size: of each operation, above 0; index: names.
-        cost: of each operation; same index.
-        limit: of the cost of all drawn operations.
-        most: operations that are drawn at most.
-        seed: another one draws others.
+    ``limit``: of the cost of all drawn operations; ``most``: of their number.
     """
     reach = [str(name) for name in size.index[cost <= limit]]
-    times = {name: -math.log(_uniform(f"{seed}/{name}")) / float(size[name]) for name in reach}
+    digests = {name: hashlib.sha256(f"{seed}/{name}".encode()).digest() for name in reach}
+    uniform = {name: (int.from_bytes(digest[:6]) + 1) / 2**48 for name, digest in digests.items()}  # (0, 1]
+    times = {name: -math.log(uniform[name]) / float(size[name]) for name in reach}
     drawn: list[str] = []
     until, left = math.inf, limit
     for name in sorted(times, key=lambda one: times[one]):
@@ -72,17 +67,8 @@ def draw(size: pd.Series[float], cost: pd.Series[float], limit: float, most: int
             until = times[name]
             break
         drawn.append(name)
-    return Audit(
-        tuple(drawn),
-        {name: times[name] for name in drawn},
-        until,
-        frozenset(map(str, size.index)) - set(reach),
-    )
-
-
-def _uniform(text: str) -> float:
-    """A number in (0, 1] from a text."""
-    return (int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) + 1) / 2**48
+    out_of_reach = frozenset(map(str, size.index)) - set(reach)
+    return Audit(tuple(drawn), {name: times[name] for name in drawn}, until, out_of_reach)
 
 
 def missed_size(
@@ -96,11 +82,9 @@ def missed_size(
     """Upper bound of the size of the operations that are off and that nobody has measured.
 
     Args:
-        size: of each operation.
         unknown: operations that have not been measured.
         off: drawn operations whose measurement contradicts the estimate.
         failed: operations whose runs failed; nothing is known of them.
-        confidence: of the bound.
     """
     missing = [name for name in audit.names if name in unknown and name not in failed]
     until = audit.times[missing[0]] if missing else audit.until

@@ -8,9 +8,8 @@ kernels share: the preview itself (``COMMON``) and a trend with the size (``SIZE
 others are predicted from those measured (best linear prediction). A measurement that is itself extrapolated
 (the first workgroups of a launch) is the factor and an error of its own, as large as its interval says.
 
-Sources: ratio estimation as in Cochran, Sampling Techniques, chapter 6; prediction from correlated neighbours
-(kriging) as in Cressie, Statistics for Spatial Data, chapter 3; kernels alike as in Sieve (ISPASS 2023) and
-Photon (MICRO 2023), with a timing model in place of a hardware profile.
+Sources: Cochran, Sampling Techniques, chapter 6 (ratio estimation); Cressie, Statistics for Spatial Data,
+chapter 3 (kriging); Sieve (ISPASS 2023) and Photon (MICRO 2023), which have a hardware profile.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Estimate:
         members: a row per operation: ``weight``, ``predicted``, ``cycles`` (measured, else estimated),
             ``low`` and ``high`` (interval of one occurrence; equal to ``cycles`` where all workgroups were
             simulated), ``is_measured`` and ``cost`` (predicted cycles of what is simulated of it, once).
-        total: weighted sum of cycles. low, high: ends of its interval.
+        total: weighted sum of cycles; ``low`` and ``high``: ends of its interval.
         missed: the part of the interval that is for operations that are off and that no run has shown.
         simulated: share of the weighted predicted cycles whose operations were simulated.
         cost: predicted cycles that were simulated over those of a run of everything, with repeats.
@@ -101,8 +100,8 @@ class Sample:
         audit: a random sample of operations; None: the interval trusts the model of what kernels share.
         measured: gem5's GPU cycles of one occurrence, by name, of each of its kernels in the order of
             ``parts``; a single number is all of them, which then share their factor.
-        doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
         aside: names that have no measurement and get none (their runs failed).
+        doubts: relative half widths (95 %) of what is measured, one for each number; not named: exact.
 
     Raises:
         ValueError: a column is missing, a number is not above 0, or what is measured is no operation, or has
@@ -130,20 +129,15 @@ class Sample:
         self._parts = parts
         self._predicted = parts["predicted"].to_numpy(float)
         self._owner = names.get_indexer(parts.index)
-        cost = parts["cost"].to_numpy(float) if "cost" in parts else self._predicted
-        doubt = parts["doubt"].to_numpy(float) if "doubt" in parts else np.zeros(len(parts))
-        self._expected_noise = (doubt / OF_INTERVALS) ** 2
-        self.members = pd.DataFrame(
-            {
-                "weight": [float(weight[name]) for name in names],
-                "predicted": np.bincount(self._owner, self._predicted, len(names)),
-                "cost": np.bincount(self._owner, cost, len(names)),
-            },
-            index=names,
-        )
-        self._away = parts["away"].to_numpy(float) if "away" in parts else np.zeros(len(parts))
+        cost = parts.get("cost", parts["predicted"]).to_numpy(float)
+        none = pd.Series(0.0, parts.index)
+        self._expected_noise = (parts.get("doubt", none).to_numpy(float) / OF_INTERVALS) ** 2
+        self._away = parts.get("away", none).to_numpy(float)
         farthest = np.ones(len(names))
         np.maximum.at(farthest, self._owner, np.exp(self._away))
+        self.members = pd.DataFrame({"weight": [float(weight[name]) for name in names]}, index=names)
+        self.members["predicted"] = np.bincount(self._owner, self._predicted, len(names))
+        self.members["cost"] = np.bincount(self._owner, cost, len(names))
         self.members["unmeasured"] = farthest > 1.0
         self.members["size"] = self.members["weight"] * self.members["predicted"] * farthest
         self._audit = audit
@@ -157,12 +151,12 @@ class Sample:
         self._aside = tuple(aside)
         self._used = {name: sum(values) for name, values in measured.items() if name not in set(aside)}
         self._rows = np.array([row for name in self._used for row in self._place[name]], dtype=np.int64)
-        observed = [self._factors(name, measured[name]) for name in self._used]
-        self._observed = np.log(np.concatenate(observed)) if observed else np.empty(0)
         doubts = doubts or {}
         self._doubted = {name for name, values in doubts.items() if any(values)}
-        noise = [self._noise_of(name, doubts.get(name, (0.0,))) for name in self._used]
-        self._noise = np.concatenate(noise) if noise else np.empty(0)
+        observed = (self._factors(name, measured[name]) for name in self._used)
+        noise = (self._noise_of(name, doubts.get(name, (0.0,))) for name in self._used)
+        self._observed: Array = np.log(np.concatenate([np.empty(0), *observed]))
+        self._noise: Array = np.concatenate([np.empty(0), *noise])
 
     def _factors(self, name: str, cycles: Sequence[float]) -> Array:
         """What is measured over what is predicted, of each kernel of an operation."""
@@ -173,10 +167,7 @@ class Sample:
         return factors
 
     def _noise_of(self, name: str, doubts: Sequence[float]) -> Array:
-        """Variance of the logarithm of each kernel's measured factor.
-
-        An error of the sum of several kernels is one that they share: each has as many times its variance.
-        """
+        """Variance of the logarithm of each kernel's factor; kernels share the error of their sum."""
         kernels = len(self._place[name])
         variances: Array = (np.array(doubts, dtype=float) / OF_INTERVALS) ** 2
         return variances if len(doubts) == kernels else np.full(kernels, kernels * variances[0])
@@ -197,10 +188,7 @@ class Sample:
 
     @cached_property
     def _size(self) -> tuple[float, float]:
-        """Standard deviation of each kernel alone, and the scale of all squares: the most likely ones.
-
-        The scale is that of an inverse gamma distribution that starts at 1.
-        """
+        """The likeliest standard deviation of each kernel alone and scale (inverse gamma) of all squares."""
         measured = self._shared[np.ix_(self._rows, self._rows)]
         freedom, found = PRIOR_WEIGHT + len(self._rows), []
         for own in OWN:
@@ -224,10 +212,7 @@ class Sample:
 
     @cached_property
     def _cycles(self) -> Array:
-        """Cycles of each kernel in one occurrence: measured, else estimated.
-
-        The mean of a lognormal is exp(m + v / 2); of an error of 10 % that is half a percent.
-        """
+        """Cycles of each kernel in one occurrence: measured, else the lognormal's mean, exp(m + v / 2)."""
         mean, covariance = self._posterior
         cycles: Array = self._predicted * np.exp(mean + np.diag(covariance) / 2)
         return cycles
@@ -273,12 +258,9 @@ class Sample:
         return chosen
 
     def _gain(self, candidates: NDArray[Any], covariance: Array, change: Array) -> Array:
-        """By how much the variance of the total falls when an operation is measured.
+        """By how much the variance of the total falls when an operation, by its number, is measured.
 
-        Args:
-            candidates: numbers of operations.
-            covariance: of all kernels.
-            change: covariance of each kernel with the total.
+        ``change``: covariance of each kernel with the total.
         """
         places = [self._place[str(self.members.index[number])] for number in candidates]
         found = np.empty(len(places))
@@ -364,11 +346,11 @@ class Sample:
             members.loc[used.index, column] = used
         weighted = members["weight"] * members["predicted"]
         simulated = members.index.isin(list(self._measured))
-        total = float((members["weight"] * members["cycles"]).sum())
+        of_each = members["weight"] * members["cycles"]
+        total, least = float(of_each.sum()), float(of_each[members["is_measured"]].sum())
+        least = least if self._audit is not None and not self._doubted else 0.0
         spread = quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5
         too_high, too_low = self._missed(aim, self._used)
-        least = float((members["weight"] * members["cycles"])[members["is_measured"]].sum())
-        least = least if self._audit is not None and not self._doubted else 0.0
         return Estimate(
             members,
             total=total,
@@ -383,8 +365,7 @@ class Sample:
 def _measured(covariance: Array, rows: Any, noise: Array) -> tuple[Array, Array]:
     """What follows when ``rows`` (numbers) are known: their weights, and the covariance that is left.
 
-    Args:
-        noise: variance of the error of each measurement; 0: it is exact.
+    ``noise``: variance of the error of each measurement; 0: it is exact.
     """
     gain: Array = np.linalg.solve(covariance[np.ix_(rows, rows)] + np.diag(noise), covariance[rows])
     left: Array = covariance - covariance[:, rows] @ gain

@@ -22,14 +22,10 @@ Wildcards = Mapping[str, str]
 
 
 class SampleRounds:
-    """The rounds of one call of Snakemake.
+    """The rounds of one call of Snakemake; ``storage``: where the runs are, if not in the project.
 
     A round follows from the runs that are there and from nothing else: after a workflow was killed the next
     one goes on with what is left.
-
-    Args:
-        campaign: the project.
-        storage: where the runs are; None: in the project.
     """
 
     def __init__(self, campaign: Campaign, storage: Storage | None = None) -> None:
@@ -71,23 +67,20 @@ def write_sample(campaign: Campaign, under: str, members: str, totals: str) -> N
 
     Args:
         under: the sweep's place below results/.
-        members: file of the operations (``member_table``).
-        totals: file of the iterations (``total_table``).
+        members, totals: files of ``member_table`` and ``total_table``.
 
     Raises:
         EngineError: more runs are to be made.
     """
-    from apuflow.sampling.tables import member_table, total_table
+    from apuflow.sampling.suites import member_table, total_table
 
     sweep = campaign.sweep(under)
     found = _sampled(campaign, sweep, {})
     if any(one.following for one in found):
         remedy = "start the workflow again"
         raise EngineError("runs of the sample are missing", value=sweep.name, remedy=remedy)
-    tables = {members: member_table(found), totals: total_table(found)}
-    write_files(
-        {file: frame.to_csv(index=False, lineterminator="\n").encode() for file, frame in tables.items()}
-    )
+    tables = ((members, member_table(found)), (totals, total_table(found)))
+    write_files({file: table.to_csv(index=False, lineterminator="\n").encode() for file, table in tables})
 
 
 def _sampled(campaign: Campaign, sweep: Sweep, known: dict[str, Ran]) -> list[Sampled]:

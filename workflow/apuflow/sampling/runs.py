@@ -74,22 +74,15 @@ def read_ran(point: Point, kernels: Sequence[str], root: Path) -> Ran | None:
 
 
 def _launches(record: RunRecord, clock: float) -> pd.DataFrame:
-    """By kernel of a run: ``workgroups``, those ``launched``, ``half_width`` (GPU cycles), ``kept_whole``.
-
-    Args:
-        clock: ticks of a cycle of the GPU.
-    """
-    parts = extrapolations(record) or [None] * len(record.launches)
-    rows = [
-        (
-            launch.kernel,
-            launch.workgroups,
-            launch.launched_workgroups,
-            part.half_width / clock if part is not None else 0.0,
-            launch.kept_whole is not None,
-        )
-        for launch, part in zip(record.launches, parts, strict=True)
-    ]
-    columns = ["kernel", "workgroups", "launched", "half_width", "kept_whole"]
-    by_kernel = pd.DataFrame(rows, columns=columns).groupby("kernel")
-    return by_kernel.agg({"workgroups": "sum", "launched": "sum", "half_width": "sum", "kept_whole": "any"})
+    """By kernel of a run: ``workgroups``, those ``launched``, ``half_width`` (GPU cycles), ``kept_whole``."""
+    launches = record.launches
+    parts = extrapolations(record) or [None] * len(launches)
+    columns = {
+        "kernel": [launch.kernel for launch in launches],
+        "workgroups": [launch.workgroups for launch in launches],
+        "launched": [launch.launched_workgroups for launch in launches],
+        "half_width": [0.0 if part is None else part.half_width / clock for part in parts],
+        "kept_whole": [launch.kept_whole is not None for launch in launches],
+    }
+    how = {"workgroups": "sum", "launched": "sum", "half_width": "sum", "kept_whole": "any"}
+    return pd.DataFrame(columns).groupby("kernel").agg(how)

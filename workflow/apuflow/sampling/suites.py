@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,7 @@ class Sampled:
     """One suite at one combination of a sweep's values.
 
     Attributes:
-        suite, engine, label: what it is.
         axes: the combination, by column name.
-        aim: the requested bound, confidence and budget.
-        estimate: the iteration's cycles.
         members: a row per distinct operation, by its point: ``operation``, ``kernels``,
             ``repeats`` (of an iteration), ``predicted`` (the preview's cycles), ``origin`` (measured,
             estimated or audit), ``measured`` (gem5's cycles; NaN: not run), ``cycles`` (that count in the
@@ -49,11 +47,9 @@ class Sampled:
             of the audit ``error`` (estimate from the other runs over measurement, less 1) and ``inside``
             (whether the measurement is in the interval of that estimate).
         out_of_reach: operations that alone cost more than the budget, so that the audit cannot draw them.
-        following: run records to make next, relative to the project, if nothing were learnt on the way; empty
-            when the aim is met or the budget is spent.
-        round: those of them to make before the next estimate.
-        made: run records that are there.
-        failed: operations whose runs failed.
+        following: run records to make next, if nothing were learnt on the way; empty when the aim is met or
+            the budget is spent. ``round``: those of them to make before the next estimate.
+        made: run records that are there; ``failed``: operations whose runs failed.
         left_out: items that no engine runs; they are no part of the total.
     """
 
@@ -114,7 +110,6 @@ def sample_suites(
     """Every suite of a sweep on every engine that simulates, from the runs that the project has.
 
     Args:
-        aim: what each iteration's estimate shall reach.
         known: cycles of runs by point, kernel by kernel; what is read is added.
 
     Raises:
@@ -122,50 +117,43 @@ def sample_suites(
         NotModelled: the preview, whose cycles are the profile, lacks an option or a kernel of the sweep.
         AnalysisError: a run's record or statistics are damaged.
     """
-    _check(campaign, sweep)
+    file = paths.sweep_file(sweep.name)
+    if not campaign.suites(sweep):
+        remedy = "name suites in it, as in suites: [resnet50]; `apuflow workloads` lists them"
+        raise ConfigError(
+            "the sweep has no suites to take a sample of", file=file, key="suites", remedy=remedy
+        )
+    if all(is_batch(engine) for engine in sweep.engines):
+        problem = "the sweep has no engine that simulates, so there is nothing to estimate"
+        raise ConfigError(problem, file=file, key="engines", remedy="engines: [gem5-kernels, preview]")
     ran = {} if known is None else known
     simulated = [member for member in campaign.members(sweep) if not is_batch(member.engine)]
     return [_sampled(member, aim, ran, campaign.root) for member in simulated]
 
 
-def _check(campaign: Campaign, sweep: Sweep) -> None:
-    if not campaign.suites(sweep):
-        raise ConfigError(
-            "the sweep has no suites to take a sample of",
-            file=paths.sweep_file(sweep.name),
-            key="suites",
-            remedy="name suites in it, as in suites: [resnet50]; `apuflow workloads` lists them",
-        )
-    if all(is_batch(engine) for engine in sweep.engines):
-        raise ConfigError(
-            "the sweep has no engine that simulates, so there is nothing to estimate",
-            file=paths.sweep_file(sweep.name),
-            key="engines",
-            remedy="engines: [gem5-kernels, preview]",
-        )
-
-
 def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -> Sampled:
-    points, repeats, left_out = _distinct(member)
+    items = [(step.repeats, point) for step, point in member.items if isinstance(point, Point)]
+    points = {point.id: point for _, point in items}
+    repeats = Counter[str]()
+    for count, point in items:
+        repeats[point.id] += count
     parts = _parts(points)
+    suite = member.suite.name
     if parts.empty:
-        raise ConfigError(
-            f"no engine runs any item of suite {member.suite.name}", key="suites", value=member.suite.name
-        )
+        raise ConfigError(f"no engine runs any item of suite {suite}", key="suites", value=suite)
     kernels = {str(name): rows["kernel"].tolist() for name, rows in parts.groupby(level=0, sort=False)}
     for name, launched in kernels.items():
         if name not in known and (run := read_ran(points[name], launched, root)) is not None:
             known[name] = run
     ran = {name: known[name] for name in kernels if name in known}
-    suite = member.suite.name
     audit = Sample(parts, repeats, {}).audit(aim, f"{suite}/{aim.seed}" if aim.seed else suite)
     _add_cost(parts, points, ran)
     measured = {name: run.cycles for name, run in ran.items() if run.cycles}
     doubts = {name: run.doubts for name, run in ran.items() if run.doubts}
     failed = [name for name in ran if name not in measured]
     sample = Sample(parts, repeats, measured, failed, doubts, audit)
-    estimate = sample.estimate(aim)
     following = sample.next(aim)
+    varied = [labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
 
     def records(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(paths.run_record(points[name].engine, points[name].workload, name) for name in names)
@@ -173,41 +161,22 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
     return Sampled(
         suite=suite,
         engine=member.engine,
-        label=labels.join(
-            *(labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment)
-        ),
+        label=labels.join(*varied),
         axes={axis_column(name): value for name, value in member.assignment},
         aim=aim,
-        estimate=estimate,
+        estimate=sample.estimate(aim),
         members=_rows(sample, aim, points, kernels, ran, audit.names),
         out_of_reach=audit.out_of_reach,
         following=records(following),
         round=records(sample.first(following, aim)),
         made=records(ran),
         failed=len(failed),
-        left_out=left_out,
+        left_out=len(member.items) - len(items),
     )
 
 
-def _distinct(member: Member) -> tuple[dict[str, Point], dict[str, int], int]:
-    """Points by identifier, how often an iteration runs each, and how many items have none."""
-    points: dict[str, Point] = {}
-    repeats: dict[str, int] = {}
-    left_out = 0
-    for step, point in member.items:
-        if isinstance(point, Point):
-            points[point.id] = point
-            repeats[point.id] = repeats.get(point.id, 0) + step.repeats
-        else:
-            left_out += 1
-    return points, repeats, left_out
-
-
 def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
-    """Kernels of the distinct operations with the preview's cycles, as ``Sample`` has them.
-
-    Operations that launch none have no row.
-    """
+    """Kernels of the distinct operations with the preview's cycles, as ``Sample`` has them."""
     known = option_rules.defaults(preview.RELEASE)
     launches = preview.kernels_frame(list(points.values()), known, with_coverage=True)
     if launches.empty:
@@ -227,22 +196,19 @@ def _add_cost(parts: pd.DataFrame, points: Mapping[str, Point], ran: Mapping[str
     kernels that a run has shown to need their whole grid.
     """
     whole = frozenset(kernel for run in ran.values() for kernel in run.kept_whole)
-    shares = np.ones(len(parts))
-    for row, (name, kernel) in enumerate(zip(parts.index, parts["kernel"], strict=True)):
+
+    def share(name: str, kernel: str) -> float:
         if name in ran:
-            shares[row] = ran[name].shares.get(kernel, 1.0)
-        elif kernel not in whole:
-            shares[row] = _expected_share(points[name], kernel)
+            return ran[name].shares.get(kernel, 1.0)
+        if kernel in whole:
+            return 1.0
+        launches = [launch for launch in points[name].launches() if launch.kernel == kernel]
+        every = [launch.workgroups * launch.count for launch in launches]
+        return float(np.average([expected_share(one, points[name]) for one in launches], weights=every))
+
+    shares = np.array(list(map(share, parts.index, parts["kernel"])))
     parts["cost"] = parts["predicted"] * shares
     parts["doubt"] = FLOOR * (1.0 - shares)
-
-
-def _expected_share(point: Point, kernel: str) -> float:
-    """Of all workgroups of a kernel those that a run of the point is expected to launch."""
-    launches = [launch for launch in point.launches() if launch.kernel == kernel]
-    every = [launch.workgroups * launch.count for launch in launches]
-    expected = [expected_share(launch, point) for launch in launches]
-    return float(np.average(expected, weights=every))
 
 
 def _family(launch: Launch) -> str:
@@ -263,25 +229,76 @@ def _rows(
     """``Sampled.members``."""
     members = sample.estimate(aim).members
     measured = {name: sum(run.cycles) for name, run in ran.items() if run.cycles}
-    doubt = {name: ran[name].doubt for name in measured}
+    names = list(map(str, members.index))
     audit = members.index.isin([name for name in audited if name in measured])
     frame = pd.DataFrame(
         {
-            "operation": [str(points[name].axes[AXIS]) for name in members.index],
-            "kernels": ["+".join(kernels[name]) for name in members.index],
+            "operation": [str(points[name].axes[AXIS]) for name in names],
+            "kernels": ["+".join(kernels[name]) for name in names],
             "repeats": members["weight"].astype(int),
             "predicted": members["predicted"],
             "origin": members["is_measured"].map({True: MEASURED, False: ESTIMATED}).where(~audit, AUDIT),
-            "measured": [measured.get(name, math.nan) for name in members.index],
-            "measured_doubt": [doubt.get(name, math.nan) for name in members.index],
-            "cycles": members["cycles"],
-            "low": members["low"],
-            "high": members["high"],
-            "cost": members["cost"],
-            "unmeasured": members["unmeasured"],
+            "measured": [measured.get(name, math.nan) for name in names],
+            "measured_doubt": [ran[name].doubt if name in measured else math.nan for name in names],
+            **{name: members[name] for name in ("cycles", "low", "high", "cost", "unmeasured")},
         }
     )
     held_out = sample.held_out.reindex(frame.index[audit])
     frame["error"] = held_out["cycles"] / frame["measured"][audit] - 1
     frame["inside"] = pd.Series(~frame.index.isin(sample.contradicted(aim)), index=frame.index).where(audit)
     return frame
+
+
+def member_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
+    """Every distinct operation of every iteration: ``Sampled.members`` with suite, engine, combination."""
+    frames = []
+    for one in sampled:
+        frame = one.members.rename_axis("point").reset_index()
+        for name, value in (("at", one.label), ("engine", one.engine), ("suite", one.suite)):
+            frame.insert(0, name, value)
+        frames.append(frame)
+    return _rounded(pd.concat(frames, ignore_index=True))
+
+
+def total_table(sampled: Iterable[Sampled]) -> pd.DataFrame:
+    """A row per iteration: its cycles, their interval, and what they rest on."""
+    return _rounded(pd.DataFrame([_total(one) for one in sampled]))
+
+
+def _rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Cycles with one digit behind the point, shares with six: what an estimate has no more of."""
+    cycles = ("predicted", "measured", "cycles", "low", "high", "cost")
+    shares = ("error", "measured_doubt", "half_width", "missed", "spent", "simulated", "covered")
+    return frame.round({**dict.fromkeys(cycles, 1), **dict.fromkeys(shares, 6)})
+
+
+def _total(one: Sampled) -> dict[str, Scalar]:
+    estimate, aim = one.estimate, one.aim
+    origin, audit = one.members["origin"], one.audit
+    return {
+        "suite": one.suite,
+        "engine": one.engine,
+        "at": one.label,
+        **one.axes,
+        "cycles": estimate.total,
+        "low": estimate.low,
+        "high": estimate.high,
+        "half_width": estimate.relative,
+        "missed": estimate.missed / estimate.total,
+        "bound": aim.bound,
+        "confidence": aim.confidence,
+        "ended": one.ended,
+        "operations": len(origin),
+        "measured": int((origin == MEASURED).sum()),
+        "audited": len(audit),
+        "audit_inside": int(audit["inside"].astype(bool).sum()),
+        "out_of_reach": len(one.out_of_reach),
+        "unmeasured": int(one.members["unmeasured"].sum()),
+        "more_runs": "; ".join(one.members["operation"][one.more_runs]),
+        "failed": one.failed,
+        "left_out": one.left_out,
+        "budget": aim.budget,
+        "spent": one.spent,
+        "simulated": estimate.cost,
+        "covered": estimate.simulated,
+    }

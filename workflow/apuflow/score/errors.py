@@ -1,7 +1,4 @@
-"""The preview's error against runs of real gem5.
-
-What is known about the preview's error: sentences from the real gem5 runs that come with apuflow.
-"""
+"""The preview's error against runs of real gem5, in numbers and in sentences."""
 
 from __future__ import annotations
 
@@ -108,12 +105,6 @@ class Scored:
     refused: Mapping[str, int]
 
 
-def _read(file: Path) -> pd.DataFrame:
-    if file.suffix == ".parquet":
-        return pd.read_parquet(file, page_checksum_verification=True)
-    return pd.read_csv(file, dtype=str)
-
-
 def read_runs(path: str | Path) -> pd.DataFrame:
     """A table of runs, CSV or Parquet, without rows of the preview or without completed cycles.
 
@@ -124,25 +115,20 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     """
     file = Path(path)
     try:
-        frame = _read(file)
+        if file.suffix == ".parquet":
+            frame = pd.read_parquet(file, page_checksum_verification=True)
+        else:
+            frame = pd.read_csv(file, dtype=str)
     except (OSError, ValueError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "cannot read the table of runs",
-            file=file,
-            value=str(error).splitlines()[0],
-            remedy=f"give a CSV file like {recorded()[0]}",
-        ) from error
+        reason, remedy = str(error).splitlines()[0], f"give a CSV file like {recorded()[0]}"
+        raise ConfigError("cannot read the table of runs", file=file, value=reason, remedy=remedy) from error
     if is_result_table(frame):
         return record_rows(file, frame)
     required = [*REQUIRED, *(() if "config" in frame.columns else "nchw")]
-    missing = [column for column in required if column not in frame.columns]
+    missing = ", ".join(column for column in required if column not in frame.columns)
     if missing:
-        raise ConfigError(
-            "the table of runs lacks columns",
-            file=file,
-            key=", ".join(missing),
-            remedy=f"it needs {', '.join(required)}",
-        )
+        remedy = f"it needs {', '.join(required)}"
+        raise ConfigError("the table of runs lacks columns", file=file, key=missing, remedy=remedy)
     if "engine" in frame.columns:
         frame = frame[~frame["engine"].map(is_batch)]
     cycles = pd.to_numeric(frame["gpu_cycles"], errors="coerce")
@@ -172,16 +158,6 @@ class Modelled:
     steps: list[list[Step]]
     machines: list[GpuModel]
     refused: Mapping[str, int]
-
-    def part(self, chosen: NDArray[np.bool_]) -> Modelled:
-        """The rows that are chosen."""
-        at = np.flatnonzero(chosen)
-        return Modelled(
-            self.frame.iloc[at].reset_index(drop=True),
-            [self.steps[k] for k in at],
-            [self.machines[k] for k in at],
-            self.refused,
-        )
 
     def predicted(self) -> tuple[Array, list[str]]:
         """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
@@ -225,9 +201,8 @@ def modelled(frame: pd.DataFrame) -> Modelled:
             refused[name] = refused.get(name, 0) + 1
             continue
         except ApuflowError as error:
-            raise ConfigError(
-                f"run {number + 1}: {error.message}", key=error.key, value=text(cells, "id")
-            ) from error
+            problem = f"run {number + 1}: {error.message}"
+            raise ConfigError(problem, key=error.key, value=text(cells, "id")) from error
         found.append(launched)
         machines.append(box)
         kept.append(number)
@@ -259,14 +234,15 @@ def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
     A pair: two runs of the same CU sweep (``sweeps``) with different numbers of compute units, whose measured
     cycles differ by more than 10 %. Equal predictions are not in order.
     """
-    counts = [(0, 0)]
+    right = pairs = 0
     units = frame["num_compute_units"].astype(float).tolist()
     runs = list(zip(pd.to_numeric(frame["gpu_cycles"]).tolist(), frame["predicted"].tolist(), strict=True))
     for rows in sweeps(frame):
         for a, b in combinations(rows, 2):
             if units[a] != units[b]:
-                counts.append(order.ordered_pairs([runs[a], runs[b]]))
-    return sum(right for right, _ in counts), sum(pairs for _, pairs in counts)
+                counts = order.ordered_pairs([runs[a], runs[b]])
+                right, pairs = right + counts[0], pairs + counts[1]
+    return right, pairs
 
 
 def summary(frame: pd.DataFrame) -> dict[str, Any]:
@@ -277,35 +253,21 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
         ``ordered_pairs`` and the ``ordered_share`` of them in the measured order, ``runs``.
     """
     right, pairs = ordered_pairs(frame)
-    return {
-        **_errors(frame["error"]),
-        "ordered_share": right / pairs if pairs else None,
-        "ordered_pairs": pairs,
-    }
+    share = right / pairs if pairs else None
+    return {**_errors(frame["error"]), "ordered_share": share, "ordered_pairs": pairs}
 
 
 def _errors(error: pd.Series) -> dict[str, Any]:
-    off, none = error.abs(), error.empty
-    return {
-        "median_error": None if none else float(off.median()),
-        "mean_error": None if none else float(off.mean()),
-        "p90_error": None if none else float(off.quantile(0.9)),
-        "max_error": None if none else float(off.max()),
-        "runs": len(off),
-    }
+    off = error.abs()
+    numbers = {"median": off.median(), "mean": off.mean(), "p90": off.quantile(0.9), "max": off.max()}
+    found = {f"{name}_error": None if off.empty else float(number) for name, number in numbers.items()}
+    return {**found, "runs": len(off)}
 
 
 def point_errors(frame: pd.DataFrame) -> pd.Series:
     """Of scored rows the error of each ``point``: of the cycles of all its kernels together."""
-    passes = frame["passes"]
-    cycles = pd.DataFrame(
-        {
-            "point": frame["point"],
-            "predicted": frame["predicted"] * passes,
-            "measured": pd.to_numeric(frame["gpu_cycles"]) * passes,
-        }
-    )
-    sums = cycles.groupby("point").sum()
+    cycles = pd.DataFrame({"predicted": frame["predicted"], "measured": pd.to_numeric(frame["gpu_cycles"])})
+    sums = cycles.mul(frame["passes"], axis=0).groupby(frame["point"]).sum()
     return sums["predicted"] / sums["measured"] - 1.0
 
 
@@ -330,26 +292,23 @@ def measured_error() -> str:
     """
     scored = score(read_tables(recorded()))
     errors = report(scored)
-    share = errors["ordered_share"]
-    ordered = (
-        ""
-        if share is None
-        else f" Of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
-        f"compute units, {100 * share:.1f} % are in its order."
-    )
-    refused = sum(scored.refused.values())
+    median, p90, mean, largest = (100 * errors[f"{name}_error"] for name in ("median", "p90", "mean", "max"))
+    share, refused = errors["ordered_share"], sum(scored.refused.values())
     primitives = ", ".join(
         f"{name} {100 * part['median_error']:.0f}/{100 * part['p90_error']:.0f}"
         for name, part in errors["primitives"].items()
     )
     layers = measured().layers
-    return (
-        f"Cycles {100 * errors['median_error']:.1f} % off in the median, "
-        f"{100 * errors['p90_error']:.1f} % at the 90th percentile of {errors['runs']} gem5 runs; of "
-        f"{layers['points']} layers drawn at random {100 * layers['median']:.1f} and "
+    told = (
+        f"Cycles {median:.1f} % off in the median, {p90:.1f} % at the 90th percentile of {errors['runs']} "
+        f"gem5 runs; of {layers['points']} layers drawn at random {100 * layers['median']:.1f} and "
         f"{100 * layers['p90']:.1f} %.\n"
         f"The {errors['runs']} runs are of MIOpen's kernels on 1 to 64 compute units. Their error is "
-        f"{100 * errors['mean_error']:.1f} % in the mean, {100 * errors['max_error']:.0f} % at most.{ordered}"
-        + (f" {refused} further runs it does not model." if refused else "")
-        + f"\nMedian/90th percentile of each primitive, in %: {primitives} (command: apuflow score)."
+        f"{mean:.1f} % in the mean, {largest:.0f} % at most."
     )
+    if share is not None:
+        told += f" Of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
+        told += f"compute units, {100 * share:.1f} % are in its order."
+    if refused:
+        told += f" {refused} further runs it does not model."
+    return f"{told}\nMedian/90th percentile of each primitive, in %: {primitives} (command: apuflow score)."

@@ -40,9 +40,7 @@ class Comparison:
     """One iteration of a suite beside one published measurement.
 
     Attributes:
-        which: engine and values of the axes.
-        published: what was measured.
-        items: how many both have.
+        which: engine and values of the axes; ``published``: what was measured; ``items``: how many both have.
         rank_correlation: of the forward times; None where there are no items to order.
         by_flops: rank correlation of the floating-point operations with the published times, over the same
             items: what sorting by arithmetic reaches without any model; None where some are not counted.
@@ -62,10 +60,7 @@ class Comparison:
 
 
 def compare(file: Path) -> list[Comparison]:
-    """Every iteration of a suite beside every published measurement of it.
-
-    Args:
-        file: ``items/SUITE.csv``.
+    """Every iteration of a suite (``items/SUITE.csv``) beside every published measurement of it.
 
     Raises:
         ConfigError: not the items of a suite, or nothing is published of it.
@@ -75,30 +70,23 @@ def compare(file: Path) -> list[Comparison]:
     except (OSError, ValueError):
         items = pd.DataFrame()
     if any(key not in items.columns for key in _KEYS):
-        raise ConfigError(
-            "not the items of a suite",
-            file=file,
-            remedy="make them: snakemake --cores all results/SWEEP/items/SUITE.csv",
-        )
+        remedy = "make them: snakemake --cores all results/SWEEP/items/SUITE.csv"
+        raise ConfigError("not the items of a suite", file=file, remedy=remedy)
     suite = str(items["suite"].iloc[0])
     listed, networks = _read("deepbench_amd.csv"), _read("convnet_benchmarks_titanx.csv")
     lists, whole = listed[listed["suite"] == suite], networks[networks["suite"] == suite]
     if lists.empty and whole.empty:
-        known = sorted({*listed["suite"], *networks["suite"]})
-        raise ConfigError(
-            "nothing is published of this suite", value=suite, remedy=f"known: {', '.join(known)}"
-        )
-    place = list(items.columns).index("item")
-    axes = list(items.columns[1:place])
+        remedy = f"known: {', '.join(sorted({*listed['suite'], *networks['suite']}))}"
+        raise ConfigError("nothing is published of this suite", value=suite, remedy=remedy)
+    axes = list(items.columns[1 : list(items.columns).index("item")])
     found: list[Comparison] = []
     for values, rows in items.groupby(axes, sort=False, dropna=False):
         named = zip(axes, values if isinstance(values, tuple) else (values,), strict=True)
         which = ", ".join(f"{name.removeprefix('layer.')} {value}" for name, value in named if value == value)
         which = which.removeprefix("engine ")
-        found += [
-            _of_list(suite, which, str(gpu), rows, part) for gpu, part in lists.groupby("gpu", sort=False)
-        ]
-        found += list(_of_network(suite, which, rows, whole))
+        gpus = lists.groupby("gpu", sort=False)
+        found += [_of_list(suite, which, str(gpu), rows, part) for gpu, part in gpus]
+        found += _of_network(suite, which, rows, whole)
     return found
 
 

@@ -7,20 +7,18 @@ layer's direction, which tells the matrix products of a layer apart), option col
 barrier slots that of v23.0.1.0. Compile and kernel arguments are those that MIOpen derives for the layer. A
 column ``config`` with the network as text takes the place of shape and keys.
 
-Runs as the engines record them, one row per kernel, for scoring.
-
 A result table (``results/<sweep>/<workload>.csv``) has a row per point. The run's own record beside it
-(``runs/<engine>/<workload>/<point>/run.json``) says network and options, its statistics the cycles of each
-dispatch.
+says network and options, its statistics the cycles of each dispatch.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -78,9 +76,8 @@ def _int(row: Mapping[str, Any], key: str, default: int | None = None) -> int:
 def row_machine(row: Mapping[str, Any]) -> GpuModel:
     """The GPU of a run from its option columns."""
     options: dict[str, Scalar] = {key: text(row, column) for column, key in KEYS.items() if text(row, column)}
-    return machine(
-        options, option_rules.defaults(preview.RELEASE), barrier_slots=_int(row, "barrier_slots", 4)
-    )
+    known = option_rules.defaults(preview.RELEASE)
+    return machine(options, known, barrier_slots=_int(row, "barrier_slots", 4))
 
 
 def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
@@ -89,12 +86,10 @@ def _section(row: Mapping[str, Any], kernel: str) -> tuple[str, dict[str, str]]:
     if kernel.startswith("Softmax"):
         return "Softmax", {}
     if kernel.startswith("MIOpenActive"):
+        if name == "bypass":
+            return "Bypass", {}
         mode = {"softrelu": "soft_relu"}.get(name, name)
-        return (
-            ("Bypass", {})
-            if name == "bypass"
-            else ("Activation", {"activation_mode": mode if mode in MODES else "relu"})
-        )
+        return "Activation", {"activation_mode": mode if mode in MODES else "relu"}
     if kernel.startswith("MIOpenBatchNorm"):
         return "BatchNorm", {"batchnorm_mode": "spatial" if "Spatial" in kernel else "per_activation"}
     if kernel.startswith("mloPooling"):
@@ -129,12 +124,9 @@ def _config(row: Mapping[str, Any], kernel: str) -> str:
         return str(row["config"])
     section, keys = _section(row, kernel)
     if kernel == "sgemm" and not text(row, "num_output"):
-        raise NotModelled(
-            "a matrix product needs the layer's number of outputs",
-            key="num_output",
-            value="",
-            remedy="add a column num_output to the table",
-        )
+        problem = "a matrix product needs the layer's number of outputs"
+        remedy = "add a column num_output to the table"
+        raise NotModelled(problem, key="num_output", value="", remedy=remedy)
     shape = {key: str(_int(row, key)) for key in "nchw"}
     given = {key: text(row, key) for key in LAYER_KEYS[section] if key not in SHAPE_KEYS and text(row, key)}
     return Layers.single(section, {**shape, **keys, **given, "previous_layer": "null"}, "layer").text
@@ -155,10 +147,8 @@ def row_steps(row: Mapping[str, Any], box: GpuModel) -> list[Step]:
     directions = _directions(row)
     direction: Direction = directions[0] if len(directions) == 1 else "both"
     layer = _of_layer(_config(row, ""), direction, box.compute_units, text(row, "library_gfx"))
-    number = _int(row, "launch")
-    return [
-        step for step in _steps_of(layer, kept(box), text(row, "inputs") == "memory") if step.number == number
-    ]
+    every = _steps_of(layer, kept(box), text(row, "inputs") == "memory")
+    return [step for step in every if step.number == _int(row, "launch")]
 
 
 @lru_cache(maxsize=4096)
@@ -228,72 +218,54 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """
     chosen = frame[frame["engine"].isin(SIMULATING) & (frame["status"] == COMPLETED)]
     if chosen.empty:
-        raise ConfigError(
-            "the table has no completed run of gem5",
-            file=file,
-            key="engine",
-            value=", ".join(sorted(set(frame["engine"].astype(str)))),
-            remedy="score tables of engine gem5-kernels or gem5",
-        )
+        engines = ", ".join(sorted(set(frame["engine"].astype(str))))
+        problem = "the table has no completed run of gem5"
+        remedy = "score tables of engine gem5-kernels or gem5"
+        raise ConfigError(problem, file=file, key="engine", value=engines, remedy=remedy)
     rows: list[dict[str, Any]] = []
     missing = 0
     for point in chosen.to_dict("records"):
-        cells = {str(key): value for key, value in point.items()}
-        who = str(cells["engine"]), str(cells["workload"]), str(cells["point"])
-        run = paths.run_dir(*who)
+        engine, workload, name = (str(point[key]) for key in POINT[:3])
+        run = paths.run_dir(engine, workload, name)
         root = project_of(file, run)
         missing += root is None
-        rows += _refused(*who, "the run is not beside the table") if root is None else _run(root / run)
+        try:
+            if root is None:
+                raise NotModelled("the run is not beside the table")
+            rows += _run(root / run)
+        except NotModelled as refusal:
+            about = {"id": name, "point": name, "primitive": workload, "engine": engine}
+            rows.append({**about, "gpu_cycles": math.nan, "refusal": refusal.message})
     if missing == len(chosen):
-        raise ConfigError(
-            "the directories of the table's runs are not there",
-            file=file,
-            key="point",
-            value=str(chosen["point"].iloc[0]),
-            remedy="score the table inside its project, with runs/ beside results/",
-        )
+        problem = "the directories of the table's runs are not there"
+        remedy = "score the table inside its project, with runs/ beside results/"
+        raise ConfigError(problem, file=file, key="point", value=str(chosen["point"].iloc[0]), remedy=remedy)
     return pd.DataFrame(rows)
 
 
-def _refused(engine: str, workload: str, point: str, reason: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": point,
-            "point": point,
-            "primitive": workload,
-            "engine": engine,
-            "gpu_cycles": float("nan"),
-            "refusal": reason,
-        }
-    ]
-
-
 def _run(directory: Path) -> list[dict[str, Any]]:
-    """Rows of one run."""
+    """Rows of one run; a NotModelled says why it cannot be taken apart."""
     record = read_run(directory / "run.json")
-    who = record.engine, record.workload, record.point
     config, direction = record.identity.get("config"), record.direction
     if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
-        return _refused(*who, "neither a network nor an operation")
+        raise NotModelled("neither a network nor an operation")
     if any(launch.ran for launch in record.launches):
-        return _refused(*who, "its cycles are extrapolated: gem5 did not run all workgroups")
+        raise NotModelled("its cycles are extrapolated: gem5 did not run all workgroups")
     facts = record.release_facts
     if facts is None:
-        return _refused(*who, "the run's record does not say how many barrier slots its gem5 has")
-    options = record.options
+        raise NotModelled("the run's record does not say how many barrier slots its gem5 has")
+    library = record.gfx if PRODUCTS_KEY in record.identity else ""
     try:
         table = kernel_table(directory)
-        library = record.gfx if PRODUCTS_KEY in record.identity else ""
-        layer = _of_layer(config, direction, int(options.get("num-compute-units") or 0), library)
+        layer = _of_layer(config, direction, int(record.options.get("num-compute-units") or 0), library)
     except (AnalysisError, ApuflowError) as error:
-        return _refused(*who, str(error).splitlines()[0])
+        raise NotModelled(str(error).splitlines()[0]) from error
     named = table[table["kernel"] != UNNAMED]
     order = list(expand(layer))
     if list(named["kernel"]) != [launch.kernel for launch in order]:
-        return _refused(*who, "the run's launches are not those that the network has now")
-    machine = {axis_column(name): value for name, value in options.items()}
+        raise NotModelled("the run's launches are not those that the network has now")
     first = {
-        **machine,
+        **{axis_column(name): value for name, value in record.options.items()},
         "primitive": record.workload,
         "engine": record.engine,
         "point": record.point,
@@ -308,7 +280,15 @@ def _run(directory: Path) -> list[dict[str, Any]]:
     for launch, value in zip(order, named["gpu_cycles"].astype(float), strict=True):
         cycles.setdefault(_same(launch), []).append(value)
     return [
-        {**first, **_launch(number, launch, cycles[_same(launch)]), "id": f"{record.point}.{number}"}
+        {
+            **first,
+            "launch": number,
+            "kernel": launch.kernel,
+            **dict(zip(("grid_x", "grid_y", "grid_z"), launch.grid, strict=True)),
+            **dict(zip(("workgroup_x", "workgroup_y", "workgroup_z"), launch.workgroup, strict=True)),
+            "gpu_cycles": fmean(cycles[_same(launch)]),
+            "id": f"{record.point}.{number}",
+        }
         for number, launch in enumerate(layer)
     ]
 
@@ -317,13 +297,3 @@ def _same(launch: Launch) -> object:
     """What the passes of a loop have in common."""
     product = launch.gemm and launch.gemm[:6]
     return launch.layer, launch.direction, launch.kernel, launch.grid, launch.arguments, product
-
-
-def _launch(number: int, launch: Launch, measured: Sequence[float]) -> dict[str, Any]:
-    return {
-        "launch": number,
-        "kernel": launch.kernel,
-        **dict(zip(("grid_x", "grid_y", "grid_z"), launch.grid, strict=True)),
-        **dict(zip(("workgroup_x", "workgroup_y", "workgroup_z"), launch.workgroup, strict=True)),
-        "gpu_cycles": sum(measured) / len(measured),
-    }

@@ -40,22 +40,13 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mix:
-    """A mix of operations that represents a set.
-
-    Attributes:
-        repeats: of each operation that is in it, from 1.
-        iterations: of the set, that it represents.
-    """
+    """Repeats (from 1) of the operations that represent some iterations of a set."""
 
     repeats: pd.Series[int]
     iterations: int
 
     def weighted(self, once: pd.Series[float]) -> float:
-        """A sum over its operations, per iteration of the set.
-
-        Args:
-            once: of each operation, run once.
-        """
+        """A sum over its operations, per iteration of the set; ``once``: of each operation, run once."""
         return float((once[self.repeats.index] * self.repeats).sum() / self.iterations)
 
 
@@ -85,7 +76,8 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
     important = np.append(np.where(statistic == TOTAL, IMPORTANT, 1.0), IMPORTANT)
     matrix *= important[:, None]
     goal *= important
-    real = _searched(matrix, goal, _few(matrix, goal, most), bound)
+    even = matrix / np.linalg.norm(matrix, axis=0)
+    real = _searched(matrix, goal, _reduced(even, goal, list(range(matrix.shape[1])), most), bound)
     matrix = matrix[:, real.columns]
 
     def worst(weights: _Array) -> float:
@@ -97,16 +89,10 @@ def fit(columns: pd.DataFrame, weights: pd.Series[float], most: int, bound: floa
     allowed = max(bound / 2, ROUNDING * least)
     if least <= bound:
         allowed = min(allowed, bound)
-    iterations = next(
-        (many for many in ITERATIONS if errors[many] <= allowed), min(errors, key=errors.__getitem__)
-    )
+    good_enough = [many for many in ITERATIONS if errors[many] <= allowed]
+    iterations = good_enough[0] if good_enough else min(errors, key=errors.__getitem__)
     counts = pd.Series(rounded[iterations].astype(int), index=columns.columns[real.columns])
     return Mix(counts[counts > 0], iterations)
-
-
-def _few(matrix: _Array, goal: _Array, most: int) -> list[int]:
-    """The columns that are left when the least useful ones are gone."""
-    return _reduced(matrix / np.linalg.norm(matrix, axis=0), goal, list(range(matrix.shape[1])), most)
 
 
 @dataclass(frozen=True)
@@ -186,9 +172,5 @@ def _least_largest(matrix: _Array, goal: _Array, columns: list[int]) -> _Fit:
     cost = np.append(np.zeros(count), 1.0)
     found = linprog(cost, A_ub=limits, b_ub=np.concatenate([goal, -goal]))
     duals = found.ineqlin.marginals
-    return _Fit(
-        columns,
-        np.asarray(found.x[:count], dtype=np.float64),
-        float(found.fun),
-        np.asarray(duals[:rows] - duals[rows:], dtype=np.float64),
-    )
+    weights, prices = np.asarray(found.x[:count]), np.asarray(duals[:rows] - duals[rows:])
+    return _Fit(columns, weights, float(found.fun), prices)

@@ -77,7 +77,6 @@ def operations(
     """The operations of suites on one machine.
 
     Args:
-        names: of the suites.
         settings: ``key=value`` as ``apuflow ask`` takes them, one value each; ``n`` is for networks of
             layers alone.
         equal: whether every suite counts with the same cycles, those of the longest one.
@@ -128,11 +127,8 @@ def check_settings(settings: Sequence[str]) -> None:
     """
     for setting in settings:
         if "," in setting:
-            raise ConfigError(
-                "one value is expected: the statistics are those of one machine",
-                value=setting,
-                remedy=setting.partition(",")[0],
-            )
+            problem = "one value is expected: the statistics are those of one machine"
+            raise ConfigError(problem, value=setting, remedy=setting.partition(",")[0])
 
 
 def replaced(settings: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -151,10 +147,7 @@ def _counters(points: Mapping[str, Point]) -> pd.DataFrame:
 
 
 def statistics(points: Mapping[str, Point]) -> pd.DataFrame:
-    """Statistics of operations, each run once.
-
-    Args:
-        points: by specification, each with at least one launch.
+    """Statistics of operations, by specification, each run once and with at least one launch.
 
     Returns:
         A column per operation; a row per number, with index ``statistic`` and ``part``.
@@ -165,23 +158,21 @@ def statistics(points: Mapping[str, Point]) -> pd.DataFrame:
     kinds = {name: f"{parse(name).kind} {parse(name).direction}" for name in points}
     launches = frame["count"].astype(float)
     cycles = launches * frame["gpu_cycles"]
-    rows: list[tuple[str, Any, pd.Series[Any]]] = [
-        (f"{what} by {of}", part, number)
-        for of, part in (
-            ("kernel", frame["kernel"]),
-            ("length", size_class(frame["gpu_cycles"], "cycles")),
-            ("size", size_class(frame["workgroups"], "workgroups")),
-        )
-        for what, number in (("launches", launches), ("cycles", cycles))
-    ]
+    classes = {
+        "kernel": frame["kernel"],
+        "length": size_class(frame["gpu_cycles"], "cycles"),
+        "size": size_class(frame["workgroups"], "workgroups"),
+    }
+    rows: list[tuple[str, Any, pd.Series[Any]]] = []
+    for of, part in classes.items():
+        rows += [(f"launches by {of}", part, launches), (f"cycles by {of}", part, cycles)]
     rows += [
         ("cycles by operation", operation.map(kinds), cycles),
         ("cycles by limit", frame["bound"], cycles),
         *(("instructions", part, launches * frame[name]) for part, name in CLASSES.items()),
         (TOTAL, "cycles", cycles),
         (TOTAL, "launches", launches),
-        (TOTAL, "workgroups", launches * frame["workgroups"]),
-        (TOTAL, "instructions", launches * frame["instructions"]),
+        *((TOTAL, name, launches * frame[name]) for name in ("workgroups", "instructions")),
         (TOTAL, FLOP, launches * frame["flops"]),
         (TOTAL, BYTES, launches * (frame["dram_bytes_read"] + frame["dram_bytes_written"])),
     ]

@@ -13,10 +13,10 @@ import lzma
 import mmap
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 import zstandard
@@ -34,20 +34,8 @@ _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdErro
 Text = bytes | mmap.mmap
 
 
-class Digest(Protocol):
-    """What ``hashlib`` gives."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take further bytes."""
-
-
 class Fault(NamedTuple):
-    """What gem5 did not write so.
-
-    Attributes:
-        line: number of the line, from 1; 0: it is about the whole file.
-        reason: what is wrong with it.
-    """
+    """What gem5 did not write so: the number of the line (0: the whole file), and what is wrong with it."""
 
     line: int
     reason: str
@@ -55,47 +43,43 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A complete block: ``text[start:stop]`` is what lies between its marks.
-
-    Attributes:
-        line: number of the line that ``start`` lies in, which is the begin mark; 0: lines are not counted.
-    """
+    """A complete block: ``text[start:stop]`` is between its marks, ``lines_before`` are before ``text``."""
 
     text: Text
     start: int
     stop: int
-    line: int
+    lines_before: int
 
     @property
     def lines(self) -> memoryview:
         """The lines, as ``parse_block`` takes them."""
         return memoryview(self.text)[self.start : self.stop]
 
+    @property
+    def line(self) -> int:
+        """The number of the line, from 1, that ``start`` lies in: the begin mark."""
+        return self.lines_before + self.text[: self.start].count(b"\n") + 1
+
 
 class Blocks:
     """The complete blocks of a file, one at a time.
 
-    Memory holds one block and what was read ahead, at most as much again or 32 MiB. A plain file is mapped.
-
-    Args:
-        digest: takes the whole text, uncompressed. The file is then read, not mapped (another process may
-            cut it), and lines are counted.
+    Memory holds one block and what was read ahead, at most as much again or 32 MiB. A plain file is mapped;
+    one whose ``digest`` takes the text is read: another process may cut it. Iteration raises an AnalysisError
+    where the file cannot be opened.
 
     Attributes:
-        faults: what is wrong outside of the blocks that were given so far.
+        fault: the first thing that is wrong outside of the blocks that were given so far.
         cut: after the last block: what is missing at the end, ``None`` if nothing is.
-
-    Raises:
-        AnalysisError: when iterated: the file cannot be opened.
     """
 
-    def __init__(self, path: str | Path, digest: Digest | None = None) -> None:
+    def __init__(self, path: str | Path, digest: Callable[[bytes], object] | None = None) -> None:
         self.path = Path(path)
-        self.faults: list[Fault] = []
+        self.fault: Fault | None = None
         self.cut: str | None = None
         self._digest = digest
         self._text: Text = b""
-        self._at = self._count = self._lines = 0
+        self._at = self._count = self._lines_before = 0
         self._inside = False
 
     def __iter__(self) -> Iterator[Block]:
@@ -107,12 +91,12 @@ class Blocks:
                 if not self._inside:
                     self._skip(at)
                 elif mark is END:
-                    yield Block(text, self._at, at, self._line())
+                    yield Block(text, self._at, at, self._lines_before)
                 self._take(mark, at)
             if not self._inside:
                 self._skip(max(self._at, high - len(BEGIN)))
         if self._inside:
-            self.faults.append(Fault(0, f"is cut in block {self._count + 1}"))
+            self._wrong(f"is cut in block {self._count + 1}")
             self._note(f"dump {self._count + 1} has no end; the file stops after {self._text[-60:]!r}")
         else:
             self._skip(len(self._text))
@@ -121,32 +105,27 @@ class Blocks:
         """Note a mark that is out of place, and go on behind it."""
         number = self._count + 1
         if (mark is END) != self._inside:
-            line = self._line(self._text[self._at : at].count(b"\n"))
-            self.faults.append(Fault(line, f"the file is cut or mixed up near block {number}"))
+            self._wrong(f"the file is cut or mixed up near block {number}", at)
             if mark is BEGIN:
                 self._note(f"dump {number} was cut off and another begins")
         elif mark is END:
             self._count += 1
         self._inside = mark is BEGIN
-        self._go(at + len(mark))
+        self._at = at + len(mark)
 
     def _skip(self, to: int) -> None:
         """Go on to a place outside of all blocks."""
-        gap = self._text[self._at : to]
-        other = gap.lstrip(b"\n")
+        other = self._text[self._at : to].lstrip(b"\n")
         if other:
-            line = self._line(len(gap) - len(other))
-            self.faults.append(Fault(line, "it stands in no statistics block"))
-        self._go(to)
-
-    def _go(self, to: int) -> None:
-        if self._digest is not None:
-            self._lines += self._text[self._at : to].count(b"\n")
+            self._wrong("it stands in no statistics block", to - len(other))
         self._at = to
 
-    def _line(self, more: int = 0) -> int:
-        """The number of the line this many lines further on; 0 where lines are not counted."""
-        return 0 if self._digest is None else self._lines + 1 + more
+    def _wrong(self, reason: str, at: int | None = None) -> None:
+        """Keep the first fault; ``at``: the place of its line in the text."""
+        if self.fault is None:
+            counted = at is not None and self._digest is not None
+            line = Block(self._text, at, at, self._lines_before).line if counted else 0
+            self.fault = Fault(line, reason)
 
     def _windows(self) -> Iterator[tuple[Text, int, int]]:
         """Text that holds all since the last mark, and between which places marks were not looked for yet."""
@@ -166,8 +145,9 @@ class Blocks:
         held, size = b"", _READ
         while data := self._read(stream, size):
             if self._digest is not None:
-                self._digest.update(data)
+                self._digest(data)
             size = _READ if self._at else max(size, len(held))
+            self._lines_before += held.count(b"\n", 0, self._at)
             held, low, self._at = held[self._at :], len(held) - self._at, 0
             held += data
             yield held, max(low - len(BEGIN), 0), len(held)
@@ -181,7 +161,7 @@ class Blocks:
                 parts.append(part)
                 total += len(part)
         except _UNREADABLE as error:
-            self.faults.append(Fault(0, f"cannot be read to its end: {error}"))
+            self._wrong(f"cannot be read to its end: {error}")
             self._note(f"the archive is torn: {error}")
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -212,10 +192,7 @@ def _marks(text: Text, start: int, stop: int) -> list[tuple[bytes, int]]:
 
 
 def open_packed(path: Path, suffix: str | None = None) -> BinaryIO:
-    """A statistics file as it reads uncompressed.
-
-    Args:
-        suffix: how it is packed, where its name does not say: ``.gz``, ``.xz``, ``.zst`` or other.
+    """A statistics file as it reads uncompressed; ``suffix``: how it is packed, where its name does not say.
 
     Raises:
         AnalysisError: it cannot be opened.
@@ -232,11 +209,8 @@ def open_packed(path: Path, suffix: str | None = None) -> BinaryIO:
             return cast(BinaryIO, unpack.stream_reader(stream, read_across_frames=True, closefd=True))
         return stream
     except OSError as error:
-        raise AnalysisError(
-            f"cannot open the statistics: {error.strerror}",
-            file=path,
-            remedy="give a stats.txt that a run left",
-        ) from None
+        problem, remedy = f"cannot open the statistics: {error.strerror}", "give a stats.txt that a run left"
+        raise AnalysisError(problem, file=path, remedy=remedy) from None
 
 
 def text_sha256(path: Path, suffix: str | None = None) -> str | None:

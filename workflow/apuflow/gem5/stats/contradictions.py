@@ -1,30 +1,31 @@
-"""Find rows of a block of statistics that contradict each other, whoever read the block."""
+"""Find the relations between rows that a block of statistics breaks, whoever read the block."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from typing import NamedTuple
 
-from apuflow.gem5.stats.relations import RELATIONS, SECONDS, SHADER, Relation
+from apuflow.gem5.stats.relations import RELATIONS, Relation
 
-_EXACT = 2.0**53
-_WORDS = re.compile(r" ([+-]) ")
+_FORMULA = re.compile(r"(.+?) (<?=) (.+?)(?: / \(?(.+?)\)?)?(?: within (.+))?")
+_SIGN = re.compile(r" ([+-]) ")
+
+LARGEST = 2.0**53
+"""gem5 counts in doubles, which cannot count further by ones."""
 
 Lookup = Callable[[str], float | None]
 """The number of a row by its name; None: it is not there, or holds several cells."""
 
+_WHOLE: Sequence[tuple[str, Lookup]] = (("", lambda _: None),)
+
 
 @dataclass(frozen=True)
 class Broken:
-    """A relation that does not hold.
-
-    Attributes:
-        identity: what should hold, and of which object.
-        left, right: the numbers on its two sides.
-    """
+    """A relation that does not hold (and of which object), and the numbers on its two sides."""
 
     identity: str
     left: float
@@ -34,200 +35,187 @@ class Broken:
         return f"broken: {self.identity} ({self.left:.17g} against {self.right:.17g})"
 
 
-@dataclass(frozen=True)
-class Element:
-    """One of an array of objects: its name, and the rows that it prints."""
-
-    name: str
-    row: Lookup
-
-
-@dataclass(frozen=True)
-class Rows:
+class View(NamedTuple):
     """A block of statistics as relations see it.
 
     Attributes:
         shader: name of the GPU.
         row: any row that belongs to the whole block, by its full name.
-        elements: the objects of an array by the array's name behind ``system.``; ``CUs``: the compute units.
+        elements: the objects of an array by its name behind ``system.``, or ``CUs``: their names and rows.
         unit_rows: names of the rows of a compute unit.
     """
 
     shader: str
     row: Lookup
-    elements: Callable[[str], Sequence[Element]]
+    elements: Callable[[str], Sequence[tuple[str, Lookup]]]
     unit_rows: Sequence[str]
 
+    def find(self, name: str) -> list[tuple[str, float | None]]:
+        """Rows by their full name, with their numbers; None: the row is not there.
 
-@dataclass(frozen=True)
-class _Term:
-    sign: int
-    factors: tuple[tuple[str, ...], ...]
-    optional: bool
+        ``.x`` is a row of the GPU, ``array*.x`` one of every element of an array; every other name with a dot
+        begins behind ``system.``. The events of a controller may be a vector, of which this is the total.
+        """
+        array, star, rest = name.partition("*.")
+        if star:
+            return [(f"{element}.{rest}", row(rest)) for element, row in self.elements(array)]
+        if name.startswith("."):
+            name = self.shader + name
+        elif "." in name:
+            name = f"system.{name}"
+        total = self.row(f"{name}::total") if "_Controller." in name else None
+        return [(name, self.row(name) if total is None else total)]
 
 
-_WHOLE = (Element("", lambda _: None),)
-
-
-def find_contradictions(rows: Rows, *, quick: bool = False) -> Iterator[Broken]:
-    """The relations of ``apuflow.gem5.stats.relations`` that a block breaks.
-
-    Args:
-        rows: the block.
-        quick: only those that need few rows.
-    """
-    reading = _Reading(rows)
+def find_contradictions(view: View, *, quick: bool = False) -> Iterator[Broken]:
+    """The relations that a block breaks; ``quick``: only those that need few rows."""
+    block = _Block(view)
     for relation in RELATIONS:
-        if quick and not relation.quick:
+        if quick > relation.quick or relation.since_start > block.since_start:
             continue
-        if relation.since_start and not reading.since_start:
+        if relation.idle and not block.idle:
             continue
-        if relation.idle and not reading.idle:
-            continue
-        for one in reading.expanded(relation):
-            for element in rows.elements(relation.of) if relation.of else _WHOLE:
-                broken = reading.check(one, element)
-                if broken is not None:
-                    yield broken
+        for formula in block.expanded(relation.formula):
+            for name, row in view.elements(relation.of) if relation.of else _WHOLE:
+                sides = block.unequal(relation, _formula(formula), row)
+                if sides is not None:
+                    text = str(replace(relation, formula=formula))
+                    yield Broken(f"{text}, {name}" if name else text, *sides)
 
 
 def overlapping(sim_ticks: float, before: float, final_tick: float) -> bool:
     """Whether a dump counts ticks that the dump before it counted.
 
     gem5's simTicks are those since the last reset, finalTick those since the start (src/sim/root.cc): a dump
-    begins at their difference.
-
-    Args:
-        sim_ticks, final_tick: of the dump.
-        before: finalTick of the dump before it in the same file.
+    begins at their difference. ``before``: finalTick of the dump before it in the same file.
     """
     return final_tick - sim_ticks < before
 
 
-class _Reading:
-    """Evaluates expressions over one block."""
+class _Term(NamedTuple):
+    """A product of a number and rows, each by its names in different releases."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        ticks, final, freq = (rows.row(name) for name in ("simTicks", "finalTick", "simFreq"))
+    number: float
+    rows: tuple[tuple[str, ...], ...]
+    optional: bool
+
+
+_Sum = tuple[_Term, ...]
+
+
+class _Formula(NamedTuple):
+    left: _Sum
+    at_most: bool
+    right: _Sum
+    divisor: _Sum
+    error: _Sum
+
+
+@cache
+def _formula(text: str) -> _Formula:
+    match = _FORMULA.fullmatch(text)
+    assert match is not None, text
+    left, sign, *right = match.groups()
+    return _Formula(_sum(left), sign == "<=", *map(_sum, right))
+
+
+@cache
+def _sum(text: str | None) -> _Sum:
+    if text is None:
+        return ()
+    words = _SIGN.split(f" + {text}")[1:]
+    terms = []
+    for sign, term in zip(words[::2], words[1::2], strict=True):
+        factors = term.removesuffix("?").split(" * ")
+        number = math.prod(float(factor) for factor in factors if factor[0].isdigit())
+        rows = tuple(tuple(factor.split("|")) for factor in factors if not factor[0].isdigit())
+        terms.append(_Term(number if sign == "+" else -number, rows, term.endswith("?")))
+    return tuple(terms)
+
+
+class _Block:
+    """Evaluates formulas over one block."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        ticks, final, freq = map(view.row, ("simTicks", "finalTick", "simFreq"))
         self._seconds = ticks / freq if ticks and freq else None
         self.since_start = ticks is not None and ticks == final
-        self._matching: dict[str, Sequence[str]] = {}
+        self._rows = cache(partial(matching, names=view.unit_rows))
 
     @property
     def idle(self) -> bool:
         """As many wavefronts began as ended: none was there when the block began or ended."""
-        units = self._rows.elements("CUs")
-        began, ended = "waveLevelParallelism::samples", "completedWfs"
-        return bool(units) and all(
-            unit.row(began) is not None and unit.row(began) == unit.row(ended) for unit in units
-        )
+        numbers = [
+            (row("waveLevelParallelism::samples"), row("completedWfs"))
+            for _, row in self._view.elements("CUs")
+        ]
+        return bool(numbers) and all(began is not None and began == ended for began, ended in numbers)
 
-    def expanded(self, relation: Relation) -> Sequence[Relation]:
-        """The relation for each element of the vectors that it names with ``@``."""
-        if "@" not in relation.left:
-            return (relation,)
-        prefix = _parsed(relation.left)[0].factors[0][0].partition("@")[0]
-        parts = [name.removeprefix(prefix) for name in self._rows.unit_rows if name.startswith(prefix)]
-        return [replace(relation, left=relation.left.replace("@", part)) for part in parts]
+    def expanded(self, formula: str) -> Sequence[str]:
+        """The formula for each element of the vector that it begins with, where that is named with ``@``."""
+        if "@" not in formula:
+            return (formula,)
+        prefix = formula.partition("@")[0]
+        parts = [name.removeprefix(prefix) for name in self._view.unit_rows if name.startswith(prefix)]
+        return [formula.replace("@", part) for part in parts]
 
-    def check(self, relation: Relation, element: Element) -> Broken | None:
-        left, right = (self._value(side, element) for side in (relation.left, relation.right))
+    def unequal(self, relation: Relation, formula: _Formula, row: Lookup) -> tuple[float, float] | None:
+        """The two sides for an object, where they differ by more than gem5's rounding."""
+        left, right = self._value(formula.left, row), self._value(formula.right, row)
         if left is None or right is None or not math.isfinite(left - right):
             return None
-        if any(self._value(event, element) for event in relation.unless):
+        if any(self._value(_sum(event), row) for event in relation.unless):
             return None
-        if relation.over:
-            return self._check_quotient(relation, element, left, right)
-        right *= relation.factor
-        if relation.times:
-            right *= len(self._names(relation.times))
-        allowed = 1e-9 * max(abs(left), abs(right)) if max(abs(left), abs(right)) > _EXACT else 0.0
-        if relation.rounding:
-            allowed += 1e-6 * (self._value(relation.rounding, element) or 0.0)
-        if left - right <= allowed and (relation.at_most or right - left <= allowed):
-            return None
-        return _broken(relation, element, left, right)
+        if formula.divisor:
+            divisor = self._value(formula.divisor, row)
+            if not divisor:
+                return None
+            right /= divisor
+            digits = _decimals(left) if relation.digits is None else relation.digits
+            allowed = 0.501 * 10.0**-digits + 1e-12 * abs(right)
+        else:
+            largest = max(abs(left), abs(right))
+            allowed = 1e-9 * largest if largest > LARGEST else 0.0
+            allowed += self._value(formula.error, row) or 0.0
+        off = left - right if formula.at_most else abs(left - right)
+        return None if off <= allowed else (left, right)
 
-    def _check_quotient(
-        self, relation: Relation, element: Element, left: float, right: float
-    ) -> Broken | None:
-        over = self._value(relation.over, element)
-        if not over:
-            return None
-        expected = relation.factor * right / over
-        digits = _decimals(left) if relation.digits is None else relation.digits
-        if abs(left - expected) <= 0.501 * 10.0**-digits + 1e-12 * abs(expected):
-            return None
-        return _broken(relation, element, left, expected)
-
-    def _value(self, expression: str, element: Element) -> float | None:
+    def _value(self, terms: _Sum, row: Lookup) -> float | None:
         total = 0.0
-        for term in _parsed(expression):
-            value = float(term.sign)
-            for names in term.factors:
-                number = self._first(names, element)
+        for term in terms:
+            value = term.number
+            for names in term.rows:
+                known = (self._number(name, row) for name in names)
+                number = next((each for each in known if each is not None), None)
                 if number is None and not term.optional:
                     return None
                 value *= number or 0.0
             total += value
         return total
 
-    def _first(self, names: Sequence[str], element: Element) -> float | None:
-        for name in names:
-            number = self._whole(name[1:]) if name[0] == "/" else self._of(name, element)
-            if number is not None:
-                return number
-        return None
-
-    def _of(self, name: str, element: Element) -> float | None:
+    def _number(self, name: str, row: Lookup) -> float | None:
+        if name == "/SECONDS":
+            return self._seconds
+        if name[0] == "/":
+            found = [number for _, number in self._view.find(name[1:])]
+            known = [number for number in found if number is not None]
+            return math.fsum(known) if known and len(known) == len(found) else None
+        if name[0] == "#":
+            return float(len(self._rows(name[1:])))
         if "*" not in name:
-            return element.row(name)
-        numbers = [element.row(row) for row in self._names(name)]
+            return row(name)
+        numbers = [row(each) for each in self._rows(name)]
         return math.fsum(number or 0.0 for number in numbers) if numbers else None
 
-    def _whole(self, name: str) -> float | None:
-        if name == SECONDS:
-            return self._seconds
-        array, star, rest = name.partition("*.")
-        if star:
-            numbers = [element.row(rest) for element in self._rows.elements(array)]
-            known = [number for number in numbers if number is not None]
-            return math.fsum(known) if known and len(known) == len(numbers) else None
-        if "." not in name:
-            return self._rows.row(name)
-        if name.startswith(SHADER):
-            return self._rows.row(self._rows.shader + name[len(SHADER) :])
-        total = self._rows.row(f"system.{name}::total") if "_Controller." in name else None
-        return self._rows.row(f"system.{name}") if total is None else total
 
-    def _names(self, pattern: str) -> Sequence[str]:
-        """The rows of a compute unit that a pattern with ``*`` stands for."""
-        if pattern not in self._matching:
-            self._matching[pattern] = _matching(pattern, self._rows.unit_rows)
-        return self._matching[pattern]
-
-
-def _broken(relation: Relation, element: Element, left: float, right: float) -> Broken:
-    return Broken(f"{relation}{f', {element.name}' if element.name else ''}", left, right)
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """The names that a pattern stands for; its ``*`` is anything without a dot."""
+    expression = re.compile(re.escape(pattern).replace(r"\*", r"[^.]*"))
+    return [name for name in names if expression.fullmatch(name)]
 
 
 def _decimals(value: float) -> int:
     """Digits behind the point that a printed number shows."""
     text = repr(value)
     return 0 if "e" in text or value.is_integer() else len(text.partition(".")[2])
-
-
-def _matching(pattern: str, rows: Sequence[str]) -> Sequence[str]:
-    expression = re.compile(re.escape(pattern).replace(r"\*", r"[^.]*"))
-    return [name for name in rows if expression.fullmatch(name)]
-
-
-@cache
-def _parsed(expression: str) -> Sequence[_Term]:
-    words = _WORDS.split(f" + {expression}")[1:]
-    terms = []
-    for sign, text in zip(words[::2], words[1::2], strict=True):
-        factors = tuple(tuple(factor.removesuffix("?").split("|")) for factor in text.split(" * "))
-        terms.append(_Term(1 if sign == "+" else -1, factors, text.endswith("?")))
-    return tuple(terms)

@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
@@ -25,9 +24,12 @@ import pyarrow.compute as pc
 
 from apuflow.gem5.stats.blocks import Fault
 
+MOMENTS = ("samples", "mean", "gmean", "stdev", "min_value", "max_value", "total")
+LAYOUT = ("min_bucket", "bucket_size", "max_bucket")
+"""Rows of a distribution that are none of its buckets."""
+
 _NAME_WIDTH, _VALUE_WIDTH, _SHARES_WIDTH = 40, 12, 22
 _PIECE = 1 << 21
-_FEW = 8
 _THREADS = min(4, len(os.sched_getaffinity(0)))
 _NEWLINE = re.compile(rb"\n")
 _NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
@@ -53,8 +55,7 @@ class Damage(Exception):
     """Why a line or a block cannot be what gem5 wrote."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One value of a vector or distribution: the value, its share and the cumulative share in percent."""
 
     value: float
@@ -65,8 +66,7 @@ class Cell:
 class _Piece(NamedTuple):
     """Consecutive rows in columns.
 
-    ``start``: where they begin in the text. ``value_ends``, ``line_ends``: where values and lines end from
-    there on. ``faults``: places in the text, and what is wrong there.
+    ``value_ends`` and ``line_ends`` count from ``start`` of the text; ``faults`` are places in the text.
     """
 
     start: int
@@ -81,30 +81,28 @@ class _Piece(NamedTuple):
 class Rows:
     """The rows of one block.
 
-    Attributes:
-        values: the number of each row; NaN for one-line rows.
-        oneline: numbers of the rows that hold several cells.
+    ``values``: the number of each row, NaN for one-line rows. ``oneline``: which rows hold several cells.
     """
 
     def __init__(self, pieces: Sequence[_Piece], text: Text) -> None:
         self._text = memoryview(text)
-        self._names = pa.chunked_array([piece.names for piece in pieces], pa.large_string())
         self.values: Floats = np.concatenate([[], *(piece.values for piece in pieces)])
         oneline = np.concatenate([[], *(piece.oneline for piece in pieces)])
         self.oneline = frozenset(np.flatnonzero(oneline).tolist())
         self._pieces = pieces
-        self._faults = [fault for piece in pieces for fault in piece.faults]
-        self._reads = 0
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
         """Lines that gem5 does not write so; the text's first line has number 0."""
-        return tuple(Fault(self._line(place), reason) for place, reason in self._faults)
+        found = (fault for piece in self._pieces for fault in piece.faults)
+        return tuple(Fault(self._line(place), reason) for place, reason in found)
 
     @cached_property
     def names(self) -> list[str]:
         """Row names as printed, ``base`` or ``base::sub``."""
-        names: list[str] = self._names.to_numpy().tolist()
+        names: list[str] = []
+        for piece in self._pieces:
+            names += piece.names.to_numpy(zero_copy_only=False).tolist()
         return names
 
     @cached_property
@@ -112,21 +110,6 @@ class Rows:
         """Name to number of the rows that hold one."""
         rows = enumerate(zip(self.names, self.values.tolist(), strict=True))
         return {name: value for row, (name, value) in rows if row not in self.oneline}
-
-    def find(self, name: str) -> int | None:
-        """The number of the row of this name, the last if there are several; ``None`` if there is none.
-
-        A few names are looked for one by one; for more names all of them are indexed.
-        """
-        self._reads += 1
-        if self._reads > _FEW:
-            return self._index.get(name)
-        hits = pc.indices_nonzero(pc.equal(self._names, pa.scalar(name, pa.large_string())))
-        return int(hits[-1].as_py()) if len(hits) else None
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return dict(zip(self.names, range(len(self.names)), strict=True))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -188,21 +171,12 @@ def _text_and_unit(text: str) -> tuple[str, str]:
     return (match[1].strip(), match[2] or "") if match else (text.strip(), "")
 
 
-def selection(patterns: Sequence[str]) -> str:
-    """An expression for the row names of the statistics that match one of the patterns.
-
-    A pattern that names a vector or distribution takes all its rows; ``*`` stands for anything.
-    """
-    parts = [re.escape(pattern).replace(r"\*", ".*") for pattern in patterns]
-    return "^(?:" + "|".join(parts) + ")(?:::.*)?$"
-
-
-def parse_block(text: Text, names: str | None = None, *, strict: bool = False) -> Rows:
+def parse_block(text: Text, select: Sequence[str] | None = None, *, strict: bool = False) -> Rows:
     """Read the lines between the begin and the end mark of a dump, in pieces side by side.
 
     Args:
-        text: the lines.
-        names: expression that the names of the rows to read must match (see ``selection``).
+        select: names or patterns (``*`` stands for anything) of the statistics to read; all if ``None``. A
+            name of a vector or distribution takes all its rows.
         strict: also find fault with lines that are wrong only behind their (first) number, and tell a 0 from
             a fraction that rounds to it (see ``is_zero``).
     """
@@ -213,14 +187,16 @@ def parse_block(text: Text, names: str | None = None, *, strict: bool = False) -
     while cuts[-1] < len(buffer):
         line = _NEWLINE.search(text, cuts[-1] + _PIECE) if cuts[-1] + _PIECE < len(buffer) else None
         cuts.append(len(buffer) if line is None else line.end())
-    arguments = (repeat(buffer), pairwise(cuts), repeat(names), repeat(strict))
+    parts = [re.escape(pattern).replace(r"\*", ".*") for pattern in select or ()]
+    wanted = None if select is None else f"(?:{'|'.join(parts)})(?:::.*)?"
+    arguments = (repeat(buffer), pairwise(cuts), repeat(wanted), repeat(strict))
     try:
         if len(cuts) < 3 or _THREADS < 2:
             return Rows(list(map(_piece, *arguments)), text)
         with ThreadPoolExecutor(_THREADS) as pool:
             return Rows(list(pool.map(_piece, *arguments)), text)
     except UnicodeDecodeError:
-        return parse_block(bytes(text).decode("utf-8", "replace").encode(), names, strict=strict)
+        return parse_block(bytes(text).decode("utf-8", "replace").encode(), select, strict=strict)
 
 
 def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: bool) -> _Piece:
@@ -238,7 +214,7 @@ def _piece(buffer: Bytes, span: tuple[int, int], wanted: str | None, strict: boo
     if odd:
         lengths[np.searchsorted(ends, np.flatnonzero(part < 10))] = 0
     if wanted is not None:
-        match = np.asarray(pc.match_substring_regex(_firsts(part, starts, name_ends), wanted))
+        match = _matches(_firsts(part, starts, name_ends), wanted)
         starts, ends, lengths, name_ends = (column[match] for column in (starts, ends, lengths, name_ends))
     # the padded layout: name in 40 columns or more, a blank, the value right-aligned in 12
     value_ends = np.minimum(np.maximum(name_ends, starts + _NAME_WIDTH) + 1 + _VALUE_WIDTH, ends)
@@ -331,13 +307,9 @@ def first_number(cells: bytes) -> float | None:
 
 
 def _read_line(line: bytes, strict: bool) -> tuple[float | None, int, str | None]:
-    """Read a row wherever its columns are.
+    """Read a row wherever its columns are: its number (None: cells), where that ends, and what is wrong.
 
-    Args:
-        strict: check all cells of a one-line row, not its beginning alone.
-
-    Returns:
-        its number (None: it holds cells), where that ends, and what is wrong.
+    ``strict``: check all cells of a one-line row, not its beginning alone.
 
     Raises:
         Damage: it is no row.

@@ -1,0 +1,112 @@
+"""Points and preview batches kernel by kernel."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from apuflow import preview
+from apuflow.configure import Sweep, option_rules
+from apuflow.configure.point import Point
+from apuflow.core import paths
+from apuflow.core.engines import PREVIEW_VERSION, is_batch
+from apuflow.core.errors import AnalysisError
+from apuflow.core.record import BatchRecord, read_run
+from apuflow.launcher import gemm
+from apuflow.plan.campaign import Campaign
+from apuflow_analysis.counters.table import NAMES as COUNTERS
+from apuflow_analysis.metrics import compute
+from apuflow_analysis.tables.columns import axis_column
+from apuflow_analysis.tables.kernels import kernel_table
+from apuflow_analysis.tables.records import COMPLETED, judgement
+
+
+def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
+    """One row per kernel launch of every point of a sweep: the data of the figure of kernel times.
+
+    Returns:
+        ``engine workload direction point status flags kernel gpu_cycles release gfx``, the options, and the
+        axes (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
+    """
+    points = [
+        point
+        for workload in campaign.workloads(sweep)
+        if workload != paths.OPERATIONS  # suites have figures of their own
+        for point in campaign.points(sweep.name, workload)
+    ]
+    rows: list[dict[str, Any]] = []
+    modelled = {point.id: point for point in points if is_batch(point.engine)}
+    if modelled:
+        launches = preview.kernels_frame([*modelled.values()], option_rules.defaults(preview.RELEASE))
+        cycles = launches["gpu_cycles"] * launches["count"]
+        for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
+            rows.append(_row(modelled[str(identifier)], kernel, kernel == gemm.KERNEL, value))
+    for point in points:
+        if is_batch(point.engine):
+            continue
+        directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
+        with contextlib.suppress(AnalysisError):
+            table = kernel_table(directory)
+            flags = judgement(read_run(directory / "run.json"))
+            for columns in zip(table["kernel"], table["stand_in"], table["gpu_cycles"], strict=True):
+                rows.append({**_row(point, *columns), "flags": flags})
+    frame = pd.DataFrame(rows)
+    frame.attrs["axes"] = tuple(dict.fromkeys(axis_column(name) for point in points for name in point.axes))
+    return frame
+
+
+def _row(point: Point, kernel: str, stand_in: object, cycles: float) -> dict[str, Any]:
+    return {
+        "engine": point.engine,
+        "workload": point.workload,
+        "direction": point.direction,
+        "point": point.id,
+        "status": COMPLETED,
+        "release": point.release,
+        "gfx": point.gfx,
+        "gpu_clock": point.options.get("gpu-clock"),
+        "num_compute_units": point.options.get("num-compute-units"),
+        **{axis_column(name): value for name, value in point.axes.items()},
+        "kernel": f"{kernel}{' (stand-in for rocBLAS)' if stand_in else ''}",
+        "gpu_cycles": float(cycles),
+    }
+
+
+def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path()) -> pd.DataFrame:
+    """One row per point and launch of the preview batch in a directory: the model says it anew.
+
+    Returns:
+        Columns ``point``, a column per axis, those of ``apuflow_analysis.tables.kernels.kernel_table``, and
+        ``dispatches``, how many launches the row adds up.
+
+    Raises:
+        AnalysisError: the batch is of another version of the model or of other points than the sweep has.
+        ConfigError: the sweep's file is gone, or has a mistake.
+    """
+    sweep, _, version = directory.resolve().name.rpartition(".v")
+    points = Campaign(root).points(sweep, record.workload, "preview")
+    numbers = pd.read_parquet(directory / "counters.parquet").set_index("point")
+    if version != PREVIEW_VERSION or list(numbers.index) != [point.id for point in points]:
+        raise AnalysisError(
+            "the batch is of another version of the model or of its sweep",
+            file=directory,
+            remedy=f"make it again: snakemake --cores all results/{sweep}/{record.workload}.csv",
+        )
+    frame = preview.kernels_frame(points, option_rules.defaults(preview.RELEASE))
+    frame = frame.rename(columns={"count": "dispatches", "note": "stand_in"})
+    added = [name for name in COUNTERS if name in frame.columns and name not in preview.RATES]
+    frame[added] = frame[added].mul(frame["dispatches"], axis=0)
+    axes = {
+        axis_column(name): [point.axes.get(name) for point in points]
+        for name in dict.fromkeys(name for point in points for name in point.axes)
+    }
+    machine = [name for name in compute.machine_columns() if name in numbers.columns and name not in axes]
+    about = pd.DataFrame(axes, index=numbers.index).join(numbers[machine])
+    frame.insert(1, "dispatch", frame.groupby("point", sort=False).cumcount())
+    table = frame.merge(about.reset_index(), on="point", how="left")
+    table = compute.compute(table.reindex(columns=[*dict.fromkeys([*table.columns, *COUNTERS])]))
+    table.attrs["axes"] = tuple(axes)
+    return table
