@@ -21,6 +21,7 @@ from apuflow.preview.coverage import FEWEST_RUNS, FILE, ROCBLAS, family
 from apuflow.preview.machine import NUMBERS, memory_name
 from apuflow.preview.timing import times
 from apuflow.score.errors import (
+    UNSEEN,
     modelled,
     ordered_pairs,
     point_errors,
@@ -111,8 +112,6 @@ def _rounded(value: float | np.floating[Any], digits: int = 4) -> float:
 
 
 PAGE: Final = Path("docs/measured/preview.md")
-UNSEEN: Final = tuple(map(str, range(24, 29)))
-"""Samples of random layers by which no rule of the model was chosen."""
 COUNTERS: Final = (
     "instructions", "vector_memory_insts", "tcp_load_events", "tcc_reads", "tcc_read_misses",
     "dram_bytes_read", "dram_bytes_written", "l1_tlb_misses", "page_walks",
