@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from apuflow.gem5.stats.contradictions import (
-    Broken,
-    Element,
-    Lookup,
-    Rows,
-    find_contradictions,
-)
+from apuflow.gem5.stats.contradictions import Broken, Element, Lookup, Rows, find_contradictions
 from apuflow_analysis.counters.terms import Snapshot, elements
 
 _ROUNDING = 1e-6
@@ -23,20 +17,16 @@ _ARRAY_ACCESSES = (("m_demand_hits", "numDataArrayReads"), ("m_demand_accesses",
 
 
 def check(values: Mapping[str, float], dump: Snapshot) -> tuple[Broken, ...]:
-    """The identities that a dump breaks; those whose numbers it lacks are passed over.
-
-    Args:
-        values: the dump's counters.
-        dump: the dump.
-    """
+    """The identities that a dump with these counters breaks; those whose numbers it lacks are passed over."""
     v = values
     equal = {
-        "TCP events split into states": (v["tcp_load_hits"] + v["tcp_load_misses"], v["tcp_load_events"]),
+        "TCP events split into states": (v["tcp_load_hits"] + v["tcp_load_misses"], v["tcp_load_events"])
     }
     if dump.units:
+        execution_units = sum(name.startswith("ScheduleStage.rdyListEmpty::") for name in dump.units[0])
         equal["ready and idle cycles of the execution units add up to totalCycles"] = (
             v["ready_unit_cycles"] + v["idle_unit_cycles"],
-            _execution_units(dump.units[0]) * v["cu_cycles"],
+            execution_units * v["cu_cycles"],
         )
     broken = [Broken(name, a, b) for name, (a, b) in equal.items() if abs(a - b) > _ROUNDING * max(1, abs(b))]
     broken += [Broken(name, a, b) for name, (a, b) in _at_most(v).items() if a > b]
@@ -85,7 +75,3 @@ def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, 
         for event, access in _ARRAY_ACCESSES:
             used, array = (dump.row(f"{name}.L1cache.{row}") or 0.0 for row in (event, access))
             yield f"TCPs with {event} have {access}", used, array
-
-
-def _execution_units(unit: Mapping[str, float]) -> int:
-    return sum(name.startswith("ScheduleStage.rdyListEmpty::") for name in unit)

@@ -37,10 +37,7 @@ UNNAMED = "(not a kernel of the layers)"
 
 
 def kernel_table(directory: str | Path) -> pd.DataFrame:
-    """One row per dispatch of a run: launch, counters, metrics.
-
-    Args:
-        directory: a run directory with ``run.json``.
+    """One row per dispatch of the run in a directory: launch, counters, metrics.
 
     Returns:
         Columns ``LAUNCH_COLUMNS``, machine parameters, counters, metrics and ``flags``. Where gem5 dumped per
@@ -63,17 +60,13 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
     if len(files) > 1 or len(files) == len(named) == 1:
         dumps_of_files = [counters(path, facts, kernels_only=True) for path in files]
         if len(dumps_of_files) != len(named):
-            raise AnalysisError(
-                f"{len(dumps_of_files)} statistics files for {len(named)} launches", file=file, key="launches"
-            )
+            message = f"{len(dumps_of_files)} statistics files for {len(named)} launches"
+            raise AnalysisError(message, file=file, key="launches")
         pairs = list(zip(named, dumps_of_files, strict=True))
     else:
-        dumps = [
-            counted(part, facts)
-            for path in files
-            for part in since_reset(file_counters(path)[0], facts, path)
-        ]
-        pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
+        dumps = [dump for path in files for dump in since_reset(file_counters(path)[0], facts, path)]
+        launching = [counted(dump, facts) for dump in dumps if dump["kernels_launched"] > 0]
+        pairs = _match(named, launching, file)
     machine = run_values(record)
     missing = iter(extrapolations(record) or [None] * len(named))
     rows = []

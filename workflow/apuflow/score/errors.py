@@ -24,7 +24,7 @@ from apuflow.preview.machine import GpuModel
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.score.runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
-from apuflow_analysis.tables import order
+from apuflow_analysis.tables import compare
 
 Array = NDArray[np.float64]
 
@@ -235,7 +235,7 @@ def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
     for rows in sweeps(frame):
         for a, b in combinations(rows, 2):
             if units[a] != units[b]:
-                counts.append(order.ordered_pairs([runs[a], runs[b]]))
+                counts.append(compare.ordered_pairs([runs[a], runs[b]]))
     return sum(right for right, _ in counts), sum(pairs for _, pairs in counts)
 
 
@@ -304,7 +304,7 @@ def measured_error() -> str:
     ordered = (
         ""
         if share is None
-        else f" Of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
+        else f" Of pairs that gem5 tells apart by more than {100 * compare.APART:.0f} % along a sweep of "
         f"compute units, {100 * share:.1f} % are in its order."
     )
     refused = sum(scored.refused.values())
