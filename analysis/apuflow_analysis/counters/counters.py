@@ -150,11 +150,9 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     for block in blocks:
         dumps.append(from_snapshot(locate(block) or _snapshot(Dump(parse_block(block.lines)), file)))
     if not dumps:
-        raise AnalysisError(
-            "no complete statistics in this file" + (f": {blocks.cut}" if blocks.cut else ", it is empty"),
-            file=file,
-            remedy="gem5 writes statistics when it ends by itself: the run's log says how it ended",
-        )
+        why = f": {blocks.cut}" if blocks.cut else ", it is empty"
+        remedy = "gem5 writes statistics when it ends by itself: the run's log says how it ended"
+        raise AnalysisError(f"no complete statistics in this file{why}", file=file, remedy=remedy)
     return dumps, f"{file}: {blocks.cut}" if blocks.cut else None
 
 

@@ -29,7 +29,14 @@ def check(values: Mapping[str, float], dump: Snapshot) -> tuple[Broken, ...]:
             execution_units * v["cu_cycles"],
         )
     broken = [Broken(name, a, b) for name, (a, b) in equal.items() if abs(a - b) > _ROUNDING * max(1, abs(b))]
-    broken += [Broken(name, a, b) for name, (a, b) in _at_most(v).items() if a > b]
+    stalls = sum(v[name] for name in v if name.startswith("stall_"))
+    at_most = {
+        "slot cycles hold the stall buckets": (stalls, v["slot_cycles"]),
+        "GPU active time lies within the simulated time": (v["gpu_active_ticks"], v["sim_ticks"]),
+        "a compute unit is awake at most for the active time": (v["cu_cycles_max"], v["gpu_cycles"] + 1),
+        "lanes of vector instructions fit the wavefront": (v["valu_thread_cycles"], 64 * v["valu_insts"]),
+    }
+    broken += [Broken(name, a, b) for name, (a, b) in at_most.items() if a > b]
     broken += [Broken(name, a, b) for name, a, b in _not_without(v, dump) if a > 0 and b == 0]
     broken += find_contradictions(_rows(dump), quick=not dump.whole)
     return tuple(broken)
@@ -49,16 +56,6 @@ def _rows(dump: Snapshot) -> Rows:
 
 def _row_of(name: str, dump: Snapshot) -> Lookup:
     return lambda row: dump.row(f"{name}.{row}")
-
-
-def _at_most(v: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    stalls = sum(v[name] for name in v if name.startswith("stall_"))
-    return {
-        "slot cycles hold the stall buckets": (stalls, v["slot_cycles"]),
-        "GPU active time lies within the simulated time": (v["gpu_active_ticks"], v["sim_ticks"]),
-        "a compute unit is awake at most for the active time": (v["cu_cycles_max"], v["gpu_cycles"] + 1),
-        "lanes of vector instructions fit the wavefront": (v["valu_thread_cycles"], 64 * v["valu_insts"]),
-    }
 
 
 def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, float, float]]:

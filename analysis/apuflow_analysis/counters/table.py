@@ -28,7 +28,6 @@ class Counter:
     """One counter.
 
     Attributes:
-        name: column name in every table.
         unit: of the value; ``1`` for pure counts of the thing in ``meaning``.
         aggregate: how the dumps of one run are put together: sum, last or max.
         integer: whether it counts whole things.
@@ -38,7 +37,6 @@ class Counter:
         grows: with what it grows from the first workgroups of a launch to all (``counters.extrapolate``):
             work, time or ticks; no: it does not; empty: that is not known.
         stats: where gem5 keeps it (see the module's text); empty when it is computed by ``counters``.
-        meaning: what is counted.
     """
 
     name: str

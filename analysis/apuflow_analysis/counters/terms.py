@@ -159,12 +159,9 @@ def _plain(name: str, row: Lookup) -> float | None:
 def _counted(name: str, value: float) -> float:
     """A number that a counter can hold: gem5 counts in doubles, which cannot count further by ones."""
     if not 0 <= value <= _LARGEST:
-        raise AnalysisError(
-            "the statistics are damaged: no counter holds this number",
-            key=name,
-            value=value,
-            remedy="make the run again, or read another copy of the file",
-        )
+        message = "the statistics are damaged: no counter holds this number"
+        remedy = "make the run again, or read another copy of the file"
+        raise AnalysisError(message, key=name, value=value, remedy=remedy)
     return value
 
 

@@ -53,12 +53,9 @@ def statements(frame: pd.DataFrame, *, x: str | None = None, where: Where = None
     own = rows[rows["engine"] == engines[0]]
     twice = own.loc[own["workload"].duplicated(), "workload"]
     if len(twice):
-        raise FigureError(
-            "the paper's statements are about one machine",
-            key="workload",
-            value=twice.iloc[0],
-            remedy="select one point per workload with where=, or use a sweep in which nothing varies",
-        )
+        message = "the paper's statements are about one machine"
+        remedy = "select one point per workload with where=, or use a sweep in which nothing varies"
+        raise FigureError(message, key="workload", value=twice.iloc[0], remedy=remedy)
     judged = list(_judge(own.set_index("workload")))
     if not judged:
         raise FigureError("the table has none of the primitives that the paper speaks of")

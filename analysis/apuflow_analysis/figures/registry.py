@@ -41,7 +41,6 @@ class FigureSpec:
 
     Attributes:
         name: file name and target.
-        title: what a list of figures calls it.
         draw: ``draw(frame, *, x=None, where=None, ...) -> Plot``: the result table (or several combined), the
             column across (by default as the sweep says, else the axis with the greatest effect), and the rows
             to keep (column to a value or several).
@@ -312,9 +311,7 @@ def planned(
 
     Args:
         axes: what varies, with more than one value each; lists that advance together count once.
-        engines: the sweep's engines.
         workloads: whether it runs workloads, whose kernels are told apart.
-        of_suites: whether it runs suites.
         named: figures that it names.
 
     Returns:

@@ -109,11 +109,9 @@ def completed(
         notes.append(f"{points} of {names} computed wrong values (column flags) and are not drawn")
         done = done[~wrong].copy()
     if done.empty:
-        raise FigureError(
-            "no completed point to draw",
-            value=f"{len(rows)} rows selected",
-            remedy="see the column evidence for what went wrong, or select other rows",
-        )
+        value = f"{len(rows)} rows selected"
+        remedy = "see the column evidence for what went wrong, or select other rows"
+        raise FigureError("no completed point to draw", value=value, remedy=remedy)
     done["direction"] = done["direction"].fillna("")
     done["program"] = [re.sub(r"_(fwd|bwd)$", "", str(name)) for name in done["workload"]]
     return done, notes
@@ -228,11 +226,9 @@ def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -
     if kept.empty:
         empty = [name for name in needed if rows[name].isna().all()] or list(needed)
         engines = ", ".join(sorted(set(map(str, rows["engine"]))))
-        raise FigureError(
-            "the table has no value of what this figure shows",
-            key=", ".join(empty),
-            remedy=f"engine {engines} does not report it; run the sweep with one that does",
-        )
+        remedy = f"engine {engines} does not report it; run the sweep with one that does"
+        message = "the table has no value of what this figure shows"
+        raise FigureError(message, key=", ".join(empty), remedy=remedy)
     if len(kept) < len(rows):
         absent = sorted({f"{row.workload} ({row.engine})" for row in rows.drop(kept.index).itertuples()})
         shown = ", ".join(absent[:4]) + (f" and {len(absent) - 4} more" if len(absent) > 4 else "")
@@ -321,14 +317,9 @@ def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
 
 
 def engine_parts(engine: str, engines: Sequence[str], own: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
-    """What a label says of the engine of some rows; nothing where all rows of the figure are alike.
+    """What a label says of the engine of its ``own`` rows; nothing where all the figure's ``rows`` are alike.
 
     Products by rocBLAS' own kernels are told from those by the stand-in where a figure has both.
-
-    Args:
-        engines: of the figure.
-        own: the rows that the label is for.
-        rows: all rows of the figure.
     """
     parts = [engine] if len(engines) > 1 else []
     if PRODUCTS in rows.columns and joined(rows[PRODUCTS]) == BOTH and (kinds := joined(own[PRODUCTS])):

@@ -126,7 +126,6 @@ def kernel_breakdown(frame: pd.DataFrame, *, x: str | None = None, where: Where 
     Args:
         frame: one row per kernel launch of a point: ``engine workload direction point status kernel
             gpu_cycles`` and the sweep's axes.
-        x, where: as of all figures.
 
     Raises:
         FigureError: no such rows.

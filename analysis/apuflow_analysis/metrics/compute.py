@@ -43,13 +43,10 @@ class Metric:
     """One metric.
 
     Attributes:
-        name: column name.
         unit: of the value; ``1`` for a ratio.
         formula: Python expression over counter and machine columns.
         low, high: the range that values must lie in; ``high`` may be an expression over machine columns.
-        meaning: what it says.
         caveat: what it does not say.
-        source: where the formula comes from.
         group: ``time``, ``paper`` or ``standard``.
     """
 

@@ -33,7 +33,6 @@ class Line:
     """What an axis does to one workload, all else fixed.
 
     Attributes:
-        name: the workload.
         speedup: the time at the first value over that at the last, with its smallest and largest.
         saturates: index of the first value that the intervals do not tell from the best; None at the last.
         turns: index of the fastest value, where the last is surely slower.

@@ -54,7 +54,6 @@ def page_data(
     """Columns with their values, where each row's run is, and what the chart shows at first.
 
     Args:
-        frame: the results.
         runs: whose records the rows link to.
         together: columns that advance together, and so are one axis of the chart.
 

@@ -34,8 +34,6 @@ class SweepDescription:
     """What a sweep asks for.
 
     Attributes:
-        name, description: as in its file.
-        engines, workloads: names.
         axes: what varies: name to values; lists that advance together are joined with `` + ``. What holds for
             some workloads alone begins with their pattern: ``conv_*: layer.n``.
         fixed: what is set: name to value, likewise.
@@ -219,9 +217,6 @@ def summarise(frame: pd.DataFrame, runs: Sequence[Run]) -> tuple[EngineSummary, 
 
 def read_csv(file: str | Path, what: str) -> pd.DataFrame:
     """A table of results that the report shows; only empty cells are missing values.
-
-    Args:
-        what: it is, for the message.
 
     Raises:
         AnalysisError: it cannot be read.

@@ -55,7 +55,6 @@ def render(
     """Write a sweep's report.
 
     Args:
-        sweep: name, description and axes, as configured.
         frames: result tables by the path of their CSV file, to which the page links.
         records: run records, to which the page links; their directories may be given instead.
         figures: SVG files; PNG and CSV beside them are linked.

@@ -119,10 +119,7 @@ class Sample:
 
 
 def load_samples(files: Sequence[str | Path]) -> tuple[Sample, ...]:
-    """The samples of a sweep.
-
-    Args:
-        files: table of the operations and of the totals, CSV; none: no samples.
+    """The samples of a sweep, from its tables of the operations and of the totals; none without them.
 
     Raises:
         AnalysisError: one of them cannot be read.
@@ -151,7 +148,6 @@ class SuiteTable:
     """One suite of a sweep: a row for each of its iterations.
 
     Attributes:
-        name: of the suite.
         links: what each of its files holds, to the file from the page.
         columns: headings: engine, axes, direction, times and rates, what the times rest on.
         rows: texts; "" where an iteration has no such value.

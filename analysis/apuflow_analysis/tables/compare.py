@@ -61,7 +61,7 @@ def compare(
     Of sides with one workload each, workload and direction need not agree: forward is compared with backward.
 
     Args:
-        a, b: tables from ``apuflow_analysis.tables.tables``; only completed rows take part.
+        a, b: result tables; only completed rows take part.
         names: counter and metric columns to compare.
         without: columns that do not tell points apart.
 

@@ -76,22 +76,16 @@ def _dispatched(directory: str | Path) -> _Dispatched:
     if record.status is not Status.COMPLETED:
         raise AnalysisError("the run did not complete", file=file, key="status", value=record.status.value)
     if not record.dispatches:
-        raise AnalysisError(
-            "the run has no trace of its kernels",
-            file=file,
-            key="dispatches",
-            remedy="it is of an older apuflow, or of gem5.fast, which cannot trace: remove its directory and "
-            "start the workflow again, with gem5.opt",
-        )
+        remedy = "it is of an older apuflow, or of gem5.fast, which cannot trace: remove its directory and "
+        remedy += "start the workflow again, with gem5.opt"
+        message = "the run has no trace of its kernels"
+        raise AnalysisError(message, file=file, key="dispatches", remedy=remedy)
     if any(one.launched is None or one.completed is None for one in record.dispatches):
         raise AnalysisError("the trace has a kernel that did not end", file=file, key="dispatches")
     if any(launch.ran is not None for launch in record.launches):
-        raise AnalysisError(
-            "the run did not launch all workgroups of its kernels: its trace is not that of whole ones",
-            file=file,
-            key="launches",
-            remedy="compare a run of a sweep without the key workgroups",
-        )
+        message = "the run did not launch all workgroups of its kernels: its trace is not that of whole ones"
+        remedy = "compare a run of a sweep without the key workgroups"
+        raise AnalysisError(message, file=file, key="launches", remedy=remedy)
     clock = clock_hertz(str(record.options.get("gpu-clock", "1GHz")))
     if clock is None:
         raise AnalysisError("not a clock", file=file, key="options.gpu-clock")
@@ -153,14 +147,11 @@ def _pairs(left: Sequence[_Key], right: Sequence[_Key]) -> list[tuple[int, int]]
 
 def _same_gpu(a: RunRecord, b: RunRecord, file: Path) -> None:
     for key in ("gfx-version", "num-compute-units", "gpu-clock"):
-        if a.options.get(key) != b.options.get(key):
-            raise AnalysisError(
-                f"the runs are of different GPUs: {key} is {a.options.get(key)} in A",
-                file=file,
-                key=f"options.{key}",
-                value=b.options.get(key),
-                remedy="compare runs of one point of a sweep with two engines",
-            )
+        ours, theirs = a.options.get(key), b.options.get(key)
+        if ours != theirs:
+            message = f"the runs are of different GPUs: {key} is {ours} in A"
+            remedy = "compare runs of one point of a sweep with two engines"
+            raise AnalysisError(message, file=file, key=f"options.{key}", value=theirs, remedy=remedy)
 
 
 def _row(sides: Sequence[_Dispatched], a: int | None, b: int | None) -> dict[str, Any]:
@@ -252,9 +243,7 @@ def run_pairs(table: pd.DataFrame, a: str, b: str) -> list[tuple[tuple[str, str,
         sides.append(dict(zip(keys, points, strict=True)))
     pairs = [(sides[0][key], sides[1][key]) for key in sides[0] if key in sides[1]]
     if not pairs:
-        raise AnalysisError(
-            f"the table has no point that {a} and {b} have both completed",
-            key="engine",
-            remedy=f"it has {', '.join(sorted(set(table['engine'])))}; name two runs, or --engines",
-        )
+        message = f"the table has no point that {a} and {b} have both completed"
+        remedy = f"it has {', '.join(sorted(set(table['engine'])))}; name two runs, or --engines"
+        raise AnalysisError(message, key="engine", remedy=remedy)
     return pairs

@@ -138,11 +138,9 @@ def _match(
         fits = waiting and waiting[0].launched_workgroups == dump["workgroups"]
         pairs.append((waiting.pop(0) if fits else None, dump))
     if waiting:
-        raise AnalysisError(
-            f"{len(waiting)} of {len(named)} launches are not in the statistics ({len(dumps)} kernel dumps); "
-            f"the first is {waiting[0].kernel} with {waiting[0].launched_workgroups} workgroups",
-            file=file,
-            key="launches",
-            remedy="per-kernel statistics need gem5 v24.0, or the engine gem5-kernels",
-        )
+        first = f"the first is {waiting[0].kernel} with {waiting[0].launched_workgroups} workgroups"
+        lost = f"{len(waiting)} of {len(named)} launches are not in the statistics"
+        message = f"{lost} ({len(dumps)} kernel dumps); {first}"
+        remedy = "per-kernel statistics need gem5 v24.0, or the engine gem5-kernels"
+        raise AnalysisError(message, file=file, key="launches", remedy=remedy)
     return pairs

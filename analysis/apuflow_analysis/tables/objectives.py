@@ -120,11 +120,9 @@ def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
     try:
         value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
     except Exception as error:  # pandas raises whatever its parser does
-        raise ConfigError(
-            f"the expression cannot be evaluated: {error}",
-            value=expression,
-            remedy=_meant(expression, numbers.columns) + _EXPRESSIONS,
-        ) from None
+        remedy = _meant(expression, numbers.columns) + _EXPRESSIONS
+        message = f"the expression cannot be evaluated: {error}"
+        raise ConfigError(message, value=expression, remedy=remedy) from None
     found = pd.Series(value, index=numbers.index)
     if not (pd.api.types.is_numeric_dtype(found) or pd.api.types.is_bool_dtype(found)):
         raise ConfigError("the expression gives no number", value=expression, remedy=_EXPRESSIONS)

@@ -196,13 +196,9 @@ def check_unchanged(record: RunRecord, file: Path) -> None:
     for one, expected in zip(files, proven, strict=True):
         actual = text_sha256(one)
         if actual != expected:
-            raise AnalysisError(
-                "the statistics are not those that the run was proven with",
-                file=one,
-                key=f"{key} in {file.name}",
-                value=actual or "it cannot be read to its end",
-                remedy=_REMEDY,
-            )
+            message = "the statistics are not those that the run was proven with"
+            value = actual or "it cannot be read to its end"
+            raise AnalysisError(message, file=one, key=f"{key} in {file.name}", value=value, remedy=_REMEDY)
 
 
 def _batch(record: BatchRecord, file: Path) -> Batch:

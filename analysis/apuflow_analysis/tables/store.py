@@ -114,13 +114,9 @@ def _check_together(path: Path, whole: bool) -> None:
         raise AnalysisError("this table was written without hashes", file=path, remedy=_ANEW)
     for name, sha256 in hashes.items():
         if sha256 != recorded.get(name):
-            raise AnalysisError(
-                "the table is not as it was written",
-                file=names.get(name, description),
-                key=f"sha256.{name} in {description.name}",
-                value=sha256,
-                remedy=_ANEW,
-            )
+            file, key = names.get(name, description), f"sha256.{name} in {description.name}"
+            message = "the table is not as it was written"
+            raise AnalysisError(message, file=file, key=key, value=sha256, remedy=_ANEW)
 
 
 def _sha256(content: bytes | Mapping[str, Any]) -> str:
