@@ -1,7 +1,7 @@
 r"""Kernel databases of upstream's list for six CU counts and two GPUs: upstream's script against ours.
 
     .venv/bin/python benchmarks/bench_kernels.py GENERATE_CACHEFILES.PY CACHEFILES.CSV MIOPEN/src/kernels \
-        [--compiler clang-ocl] [--jobs N]
+        [--compiler clang-ocl] [--jobs COMPILERS_AT_A_TIME] [--rounds N]
 
 Both sides run the same compiler with the same arguments and must leave the same rows and objects. Upstream's
 script has fixed paths (``/opt/rocm/bin/clang-ocl``, ``/MIOpen/src/kernels``, ``/root/.cache/miopen/2.9.0``),
@@ -10,26 +10,29 @@ so a copy with other paths runs, with a clang-ocl from this machine's clang.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
+from statistics import median
+
+from measuring import parser, timed
 
 from apuflow.core.errors import ApuflowError
 from apuflow.dnnmark import parse
-from apuflow.miopen import Row, launches
+from apuflow.miopen import launches
 from apuflow.miopen.compiler import CLANG_OCL_FLAGS, Compiler, host_compiler
 from apuflow.miopen.database import db_name, read_database
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database, prepare_databases
 from apuflow.miopen.row_file import read_rows
 
-CU_COUNTS = (1, 2, 4, 8, 16, 32)
 GPUS = ("gfx801", "gfx803")
+DATABASES = tuple(product(GPUS, (1, 2, 4, 8, 16, 32)))
 FIXED = {
     "clang": "/opt/rocm/bin/clang-ocl",
     "kernels": "/MIOpen/src/kernels",
@@ -49,85 +52,63 @@ def clang_ocl(directory: Path) -> Path:
         ' *) set -- "$@" "$a";; esac; done\n'
         f'exec {command} -mcode-object-version=3 "$@"\n'
     )
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    program.chmod(0o755)
     return program
 
 
-def upstream(script: Path, rows: Path, cache: Path) -> float:
-    """Seconds for twelve runs of upstream's script."""
+def upstream(script: Path, rows: Path, cache: Path) -> None:
+    """Twelve runs of upstream's script."""
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
-    begin = time.perf_counter()
-    for gfx in GPUS:
-        for num_cus in CU_COUNTS:
-            options = ["--num-cus", str(num_cus), "--gfx-version", gfx]
-            subprocess.run([sys.executable, script, rows, *options], check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+    for gfx, cus in DATABASES:
+        options = ["--num-cus", str(cus), "--gfx-version", gfx]
+        subprocess.run([sys.executable, script, rows, *options], check=True, stdout=subprocess.DEVNULL)
 
 
-def plans(rows: list[Row], compiler: Compiler, kernels: Path) -> list[DatabasePlan]:
-    """The twelve databases."""
+def plans(
+    rows: Path, compiler: Compiler, kernels: Path, gpus: Sequence[tuple[str, int]]
+) -> list[DatabasePlan]:
+    """The databases of these GPUs and CU counts."""
+    sources, identity = directory_identity(kernels), compiler.identity
     return [
-        plan_database(
-            rows, gfx, cus, release="bench", compiler=compiler.identity, sources=directory_identity(kernels)
-        )
-        for gfx in GPUS
-        for cus in CU_COUNTS
+        plan_database(read_rows(rows), gfx, cus, release="bench", compiler=identity, sources=sources)
+        for gfx, cus in gpus
     ]
 
 
-def ours(rows: Path, compiler: Compiler, kernels: Path, root: Path, jobs: int) -> tuple[float, list[Path]]:
-    """Seconds for the same twelve databases."""
+def ours(rows: Path, compiler: Compiler, kernels: Path, root: Path, jobs: int) -> None:
+    """The same twelve databases."""
     shutil.rmtree(root, ignore_errors=True)
-    begin = time.perf_counter()
-    wanted = plans(read_rows(rows), compiler, kernels)
-    prepare_databases(wanted, compiler, kernels, root=root, jobs=jobs)
-    return time.perf_counter() - begin, [root / plan.path for plan in wanted]
+    prepare_databases(plans(rows, compiler, kernels, DATABASES), compiler, kernels, root=root, jobs=jobs)
 
 
-def same(cache: Path, made: list[Path]) -> tuple[int, int]:
-    """Numbers of equal databases and rows. Raises AssertionError if any differs."""
+def same(cache: Path, made: list[Path]) -> int:
+    """Number of equal rows. Raises AssertionError if any differs."""
     total = 0
-    for path, (gfx, cus) in zip(made, [(gfx, cus) for gfx in GPUS for cus in CU_COUNTS], strict=True):
+    for path, (gfx, cus) in zip(made, DATABASES, strict=True):
         theirs = {(e.name, e.arguments): e.blob for e in read_database(cache / db_name(gfx, cus))}
         mine = {(e.name, e.arguments): e.blob for e in read_database(path)}
         assert mine == theirs, f"{path.name} differs from upstream's"
         total += len(mine)
-    return len(made), total
+    return total
 
 
-def derivation(shapes: int = 10_000) -> float:
-    """Seconds to derive the launches of distinct layers, from text to geometry and arguments."""
-    texts = [
-        f"[DNNMark]\nrun_mode=standalone\n[{kind}]\nn={1 + number // 100}\nc={1 + number % 100}\nh=16\nw=16\n"
-        for kind in ("Softmax", "Pooling", "BatchNorm", "LRN", "Activation")
-        for number in range(shapes // 5)
-    ]
-    begin = time.perf_counter()
-    for text in texts:
-        launches(parse(text), "fwd", 4)
-    return time.perf_counter() - begin
+def derivation(shapes: int = 10_000) -> None:
+    """Derive the launches of distinct layers, from text to geometry and arguments."""
+    for kind in ("Softmax", "Pooling", "BatchNorm", "LRN", "Activation"):
+        for number in range(shapes // 5):
+            size = f"n={1 + number // 100}\nc={1 + number % 100}\nh=16\nw=16\n"
+            launches(parse(f"[DNNMark]\nrun_mode=standalone\n[{kind}]\n{size}"), "fwd", 4)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("script", type=Path, nargs="?", help="upstream's generate_cachefiles.py")
-    parser.add_argument("rows", type=Path, nargs="?", help="upstream's cachefiles.csv")
-    parser.add_argument("kernels", type=Path, nargs="?", help="src/kernels of MIOpen rocm-4.0.1")
-    parser.add_argument(
-        "--compiler", type=Path, help="a clang-ocl; default: one made of this machine's clang"
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=len(os.sched_getaffinity(0)) + 1,
-        help="compilers at a time; default: cores + 1",
-    )
-    parser.add_argument("--rounds", type=int, default=3, help="paired measurements; the median ratio counts")
-    options = parser.parse_args()
-    print(f"launches of 10,000 distinct layers: {derivation():.2f} s")
+    command = parser(__doc__, jobs=len(os.sched_getaffinity(0)) + 1, rounds=3)
+    command.add_argument("script", type=Path, nargs="?", help="upstream's generate_cachefiles.py")
+    command.add_argument("rows", type=Path, nargs="?", help="upstream's cachefiles.csv")
+    command.add_argument("kernels", type=Path, nargs="?", help="src/kernels of MIOpen rocm-4.0.1")
+    command.add_argument("--compiler", type=Path, help="a clang-ocl; default: one of this machine's clang")
+    options = command.parse_args()
+    print(f"launches of 10,000 distinct layers: {timed(derivation):.2f} s")
     if options.kernels is None:
         print("skipped: name generate_cachefiles.py, cachefiles.csv and MIOpen's src/kernels (see --help)")
         return
@@ -135,7 +116,8 @@ def main() -> None:
         work = Path(name)
         program = (options.compiler or clang_ocl(work)).resolve()
         compiler = Compiler("clang-ocl", (str(program),), CLANG_OCL_FLAGS, "bench")
-        kernels, cache, script = options.kernels.resolve(), work / "cache", work / "generate.py"
+        rows, kernels, jobs = options.rows, options.kernels.resolve(), options.jobs
+        cache, script, root = work / "cache", work / "generate.py", work / "ours"
         places = {"clang": str(program), "kernels": str(kernels), "cache": f"{cache}/"}
         text = options.script.read_text()
         for what, fixed in FIXED.items():
@@ -143,30 +125,19 @@ def main() -> None:
         script.write_text(text)
         ratios = []
         for _ in range(options.rounds):
-            theirs = upstream(script, options.rows, cache)
-            mine, made = ours(options.rows, compiler, kernels, work / "ours", options.jobs)
+            theirs = timed(lambda: upstream(script, rows, cache))
+            mine = timed(lambda: ours(rows, compiler, kernels, root, jobs))
             ratios.append(theirs / mine)
             print(f"upstream, twelve runs: {theirs:6.2f} s   ours: {mine:5.2f} s   ratio {ratios[-1]:.1f}")
-        databases, rows = same(cache, made)
-        print(f"{databases} databases with {rows} rows: keys and decompressed objects equal")
-        wanted = plans(read_rows(options.rows), compiler, kernels)
-        more = [
-            plan_database(
-                read_rows(options.rows),
-                gfx,
-                64,
-                release="bench",
-                compiler="bench",
-                sources=directory_identity(kernels),
-            )
-            for gfx in GPUS
-        ]
+        wanted = plans(rows, compiler, kernels, DATABASES)
+        count = same(cache, [root / plan.path for plan in wanted])
+        print(f"{len(wanted)} databases with {count} rows: keys and decompressed objects equal")
+        wanted += plans(rows, compiler, kernels, [(gfx, 64) for gfx in GPUS])
         begin = time.perf_counter()
-        built = prepare_databases([*wanted, *more], compiler, kernels, root=work / "ours", jobs=options.jobs)
+        built = prepare_databases(wanted, compiler, kernels, root=root, jobs=jobs)
         seconds = time.perf_counter() - begin
         print(f"one more CU count: {len(built.made)} objects compiled, {seconds:.2f} s")
-        median = sorted(ratios)[len(ratios) // 2]
-        print(f"median ratio {median:.1f} (goal: at least 8), {options.jobs} jobs")
+        print(f"median ratio {median(ratios):.1f} (goal: at least 8), {jobs} jobs")
 
 
 if __name__ == "__main__":

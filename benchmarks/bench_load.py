@@ -10,7 +10,6 @@ that each point has exactly one proven try. Standard error gets a line of progre
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import json
@@ -23,13 +22,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from measuring import ROOT, parser
+
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/integration")]
 
 import gem5_project  # noqa: E402
@@ -40,7 +39,6 @@ from standins import repositories  # noqa: E402
 
 import apuflow  # noqa: E402
 
-DEVELOPMENT = Path(".venv/.dev")
 SWEEP = "load"
 TABLE = f"results/{SWEEP}/softmax_fwd.csv"
 UNITS = (4, 8, 16, 32, 64)
@@ -49,41 +47,28 @@ LATENCIES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 @dataclass
 class Watch:
-    """Memory and open files of the workflow's process, highest and current, and its processor time."""
+    """Memory and open files of a process, highest and current, and its processor time."""
 
     pid: int
     memory: int = 0
     files: int = 0
     now: int = 0
     processor: float = 0.0
-    _stop: threading.Event = field(default_factory=threading.Event)
 
-    def run(self) -> None:
-        page, tick = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
-        while not self._stop.wait(0.5):
-            with contextlib.suppress(OSError, IndexError):
-                self.now = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * page
-                self.memory = max(self.memory, self.now)
-                times = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-                self.processor = (int(times[11]) + int(times[12])) / tick
-                self.files = max(self.files, len(list(Path(f"/proc/{self.pid}/fd").iterdir())))
-
-    def stop(self) -> None:
-        self._stop.set()
+    def look(self) -> None:
+        place = Path(f"/proc/{self.pid}")
+        with contextlib.suppress(OSError, IndexError):
+            self.now = int((place / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            self.memory = max(self.memory, self.now)
+            times = (place / "stat").read_text().rpartition(")")[2].split()
+            self.processor = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+            self.files = max(self.files, len(list((place / "fd").iterdir())))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--points", type=int, default=1000, help="runs (default 1000)")
-    parser.add_argument(
-        "--kills", type=int, default=10, help="SIGKILLs of the workflow on the way (default 10)"
-    )
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, help="stop in an orderly way after this, and report")
-    given = parser.parse_args()
+    command = parser(__doc__, points=1000, kills=10, cores=os.cpu_count() or 1, seed=1)
+    command.add_argument("--minutes", type=float, help="stop in an orderly way after this, and report")
+    given = command.parse_args()
     end = time.monotonic() + 60 * given.minutes if given.minutes else math.inf
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-load-") as directory:
         project = make_project(Path(directory), given.points)
@@ -91,15 +76,11 @@ def main() -> int:
 
 
 def make_project(directory: Path, points: int) -> Gem5Project:
-    """A project with its toolchain and a sweep of this many points.
-
-    Processes import the project's copy of the code, so that changes of the checkout do not affect the
-    measurement.
-    """
+    """A project with its toolchain and a sweep of this many points; processes import its copy of the code."""
     if not Path(apuflow.__file__).is_relative_to(ROOT):
         raise SystemExit(
             f"this environment has apuflow from {Path(apuflow.__file__).parent}, not from {ROOT}\n"
-            f"  fix:  cd {ROOT}; make {DEVELOPMENT}; {DEVELOPMENT.parent}/bin/python benchmarks/..."
+            f"  fix:  cd {ROOT}; make .venv/.dev; .venv/bin/python benchmarks/..."
         )
     copy = copy_project(directory)
     os.environ["PYTHONPATH"] = f"{copy / 'workflow'}:{copy / 'analysis'}"
@@ -142,7 +123,7 @@ def make_instant(project: Gem5Project, recorded: Path) -> None:
 
 
 def measure(project: Gem5Project, kills: int, cores: int, chance: random.Random, end: float) -> int:
-    count = expected(project)
+    count = expected(project, SWEEP)
     planned = timed(project, "-n", "-q", "all", "--", TABLE)
     print(f"points                    {count}")
     print(f"snakemake -n              {planned:.1f} s", flush=True)
@@ -159,16 +140,11 @@ def measure(project: Gem5Project, kills: int, cores: int, chance: random.Random,
             break
         killed += threshold is not None
     seconds, done = time.monotonic() - started, len(after)
-    tries = [len(list(path.parent.glob("attempts/*/proven.json"))) for path in records(project)]
-    print(
-        f"time per run              {seconds / done:.2f} s ({cores} cores; {seconds:.0f} s, {killed} kills)"
-    )
+    each = f"{seconds / done:.2f} s ({cores} cores; {seconds:.0f} s, {killed} kills)"
+    print(f"time per run              {each}")
     print(f"memory of the workflow    {max(watch.memory for watch in watches) / 2**20:.0f} MiB")
     print(f"open files of it          {max(watch.files for watch in watches)}")
-    print(f"runs proven               {done} of {count}")
-    print(f"finished runs lost        {lost}")
-    print(f"runs proven twice         {sum(each != 1 for each in tries)}")
-    whole = lost == 0 and set(tries) == {1}
+    whole = kept_all(project, lost, count)
     if (project.root / TABLE).exists():
         frame = pd.read_csv(project.root / TABLE)
         rows = int((frame["status"] == "completed").sum())
@@ -178,15 +154,20 @@ def measure(project: Gem5Project, kills: int, cores: int, chance: random.Random,
     return 0 if whole else 1
 
 
-def expected(project: Gem5Project) -> int:
-    """Points of the sweep."""
-    code = (
-        f"from apuflow.plan.campaign import Campaign;print(len(Campaign().points('{SWEEP}', 'softmax_fwd')))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
+def kept_all(project: Gem5Project, lost: int, count: int) -> bool:
+    """Print how many runs are proven; whether none was lost or made twice."""
+    tries = [len(list(path.parent.glob("attempts/*/proven.json"))) for path in records(project)]
+    print(f"runs proven               {len(tries)} of {count}")
+    print(f"finished runs lost        {lost}")
+    print(f"runs proven twice         {sum(each != 1 for each in tries)}")
+    return lost == 0 and set(tries) == {1}
+
+
+def expected(project: Gem5Project, sweep: str) -> int:
+    """Points of a sweep."""
+    points = f"Campaign().points('{sweep}', 'softmax_fwd')"
+    code = f"from apuflow.plan.campaign import Campaign; print(len({points}))"
+    return int(subprocess.check_output([sys.executable, "-c", code], cwd=project.root))
 
 
 def records(project: Gem5Project) -> Iterator[Path]:
@@ -204,19 +185,12 @@ def timed(project: Gem5Project, *arguments: str) -> float:
 
 def proven(project: Gem5Project) -> dict[Path, tuple[int, int]]:
     """Statistics of finished runs, with values that reveal a repeated run."""
-    found = {}
-    for path in records(project):
-        statistics = path.with_name("stats.txt")
-        record = json.loads(path.read_text())
-        found[statistics] = (statistics.stat().st_mtime_ns, int(record["attempt"]))
-    return found
+    files = {path.with_name("stats.txt"): json.loads(path.read_text()) for path in records(project)}
+    return {file: (file.stat().st_mtime_ns, int(record["attempt"])) for file, record in files.items()}
 
 
 def run_until(project: Gem5Project, cores: int, wanted: int | None, end: float) -> Watch:
-    """Start the workflow; kill it at this many records (None: let it end).
-
-    After the time it starts no new jobs.
-    """
+    """Start the workflow; kill it at this many records (None: let it end). After the time no job starts."""
     process = subprocess.Popen(
         [str(SNAKEMAKE), "--cores", str(cores), "-q", "all", "--", TABLE],
         cwd=project.root,
@@ -226,37 +200,34 @@ def run_until(project: Gem5Project, cores: int, wanted: int | None, end: float) 
         start_new_session=True,
     )
     watch = Watch(process.pid)
-    thread = threading.Thread(target=watch.run, daemon=True)
-    thread.start()
-    told = next_look = 0.0
-    asked = False
-    while process.poll() is None:
-        time.sleep(0.5)
-        if time.monotonic() < next_look:
-            continue
-        count = len(list(records(project)))
-        next_look = time.monotonic() + 0.5 + count / 1000
-        if time.monotonic() >= told + 60:
-            told = time.monotonic()
-            print(
-                f"{time.strftime('%H:%M:%S')} {count} runs, {watch.now / 2**20:.0f} MiB, "
-                f"{watch.files} files, {watch.processor:.0f} s of processor",
-                file=sys.stderr,
-                flush=True,
-            )
+
+    def look(count: int) -> str:
+        watch.look()
         if wanted is not None and count >= wanted:
             time.sleep(random.random())
             process.send_signal(signal.SIGKILL)
-            break
-        if time.monotonic() >= end and not asked:
-            asked = True
+            process.wait()
+        elif time.monotonic() >= end:
             process.send_signal(signal.SIGTERM)
-    process.wait()
-    watch.stop()
-    thread.join()
-    if wanted is None and not asked and process.returncode != 0:
+            process.wait()
+        return f"{watch.now / 2**20:.0f} MiB, {watch.files} files, {watch.processor:.0f} s of processor"
+
+    follow(process, project, look)
+    if wanted is None and time.monotonic() < end and process.returncode != 0:
         raise SystemExit(f"the workflow ended with status {process.returncode}")
     return watch
+
+
+def follow(process: subprocess.Popen[bytes], project: Gem5Project, look: Callable[[int], str]) -> None:
+    """Call ``look`` with the number of runs until the workflow ends; tell what it says once a minute."""
+    told = time.monotonic()
+    while process.poll() is None:
+        count = sum(1 for _ in records(project))
+        said = look(count)
+        if time.monotonic() >= told + 60:
+            told = time.monotonic()
+            print(f"{time.strftime('%H:%M:%S')} {count} runs, {said}", file=sys.stderr, flush=True)
+        time.sleep(0.5 + count / 1000)
 
 
 if __name__ == "__main__":

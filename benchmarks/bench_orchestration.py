@@ -10,18 +10,17 @@ generate_rand_data.cpp (--dnnmark: its directory; compiled as its Makefile does)
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
+
+from measuring import ROOT, parser, timed
 
 from apuflow.configure.image_source import ImageSource
 from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
@@ -32,7 +31,7 @@ from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import PointFacts, Process, Simulation
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(ROOT / "tests"))
 from standins.repositories import make_gem5
 
 ALLOWED_SECONDS = 1.0
@@ -40,14 +39,11 @@ WANTED_RATIO = 5.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--socket", default=os.environ.get("DOCKER_HOST"))
-    parser.add_argument("--image", help="an image with python3 that the daemon has")
-    parser.add_argument("--dnnmark", type=Path, help="gem5-resources' src/gpu/DNNMark")
-    given = parser.parse_args()
+    command = parser(__doc__, repeat=5)
+    command.add_argument("--socket", default=os.environ.get("DOCKER_HOST"))
+    command.add_argument("--image", help="an image with python3 that the daemon has")
+    command.add_argument("--dnnmark", type=Path, help="gem5-resources' src/gpu/DNNMark")
+    given = command.parse_args()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         overhead(Path(directory), HostEngine(), None, given.repeat)
         if given.socket and given.image:
@@ -64,22 +60,18 @@ def overhead(directory: Path, engine: ContainerEngine, image: str | None, repeat
         run = replace(made, run_dir=made.run_dir.with_name(f"u4-{number}"))
         ours.append(timed(partial(simulate, run)))
         bare.append(timed(partial(start_barely, made, number)))
-    ours, bare = ours[1:], bare[1:]
-    extra = statistics.median(ours) - statistics.median(bare)
+    run_seconds, bare_seconds = median(ours[1:]), median(bare[1:])
+    extra = run_seconds - bare_seconds
     print(
-        f"{engine.name}: run {statistics.median(ours):.3f} s, bare {statistics.median(bare):.3f} s, "
+        f"{engine.name}: run {run_seconds:.3f} s, bare {bare_seconds:.3f} s, "
         f"overhead {extra:.3f} s ({extra / ALLOWED_SECONDS:.2f} of the allowed {ALLOWED_SECONDS:g} s)"
     )
 
 
 def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Simulation:
     root = make_gem5(project / "gem5").path
-    subprocess.run(
-        [sys.executable, "SConstruct", "build/GCN3_X86/gem5.opt"],
-        cwd=root,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    build = [sys.executable, "SConstruct", "build/GCN3_X86/gem5.opt"]
+    subprocess.run(build, cwd=root, check=True, stdout=subprocess.DEVNULL)
     programs = project / "programs"
     programs.mkdir()
     (programs / "ok").write_text("#!program\nall is well\n")
@@ -105,18 +97,10 @@ def start_barely(made: Simulation, number: int) -> None:
     directory = made.project / f"bare/{number}"
     command = list(prepare(made, made.processes[0], directory))
     if isinstance(made.container, DockerEngine):
-        mounts = [
-            f"-v={path}:{path}" for path in (*(str(mount.path) for mount in made.mounts), str(directory))
-        ]
         client = ["docker", "-H", str(made.container.address), "run", "--rm", "--network=none"]
-        command = [
-            *client,
-            *mounts,
-            f"-w={directory}",
-            f"--entrypoint={command[0]}",
-            str(made.image),
-            *command[1:],
-        ]
+        client += [f"-v={path}:{path}" for path in (*(mount.path for mount in made.mounts), directory)]
+        client += [f"-w={directory}", f"--entrypoint={command[0]}", str(made.image)]
+        command = [*client, *command[1:]]
     subprocess.run(command, cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -135,15 +119,7 @@ def data_file(directory: Path, dnnmark: Path, repeat: int) -> None:
         os.sync()
         ratios.append(upstream / ours)
         print(f"data file of 2 GiB: upstream {upstream:.2f} s, ours {ours:.2f} s, ratio {ratios[-1]:.1f}")
-    print(
-        f"data file: {statistics.median(ratios):.1f} times as fast as upstream's (wanted: {WANTED_RATIO:g})"
-    )
-
-
-def timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+    print(f"data file: {median(ratios):.1f} times as fast as upstream's (wanted: {WANTED_RATIO:g})")
 
 
 if __name__ == "__main__":

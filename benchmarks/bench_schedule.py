@@ -12,10 +12,10 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import replace
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests/unit"))
+from measuring import ROOT
+
+sys.path.extend([str(ROOT / "tests"), str(ROOT / "tests/unit")])
 from schedules import Run, bound, makespan, recorded_runs
 
 WANTED = 1.1

@@ -4,14 +4,13 @@
     python benchmarks/bench_slurm.py --points 10000 --seconds 0 --kills 10
 
 Needs root, Debian's slurm-wlm and munge, and this checkout's environment (``make .venv/.dev``). The stand-in
-for gem5 sleeps and copies a run. Kills are SIGKILL of a job or of the login process in turn; the workflow is
-started again until its table is made. Processor time is that of the whole tree: Slurm's daemons, jobs with
-Snakemake, Snakemake on the login node, the table.
+for gem5 sleeps for ``--seconds`` and copies a run. Kills are SIGKILL of a job or the login process in turn;
+the workflow is started again until its table is made or ``--minutes`` are over. Processor time is that of the
+whole tree: Slurm's daemons, jobs with Snakemake, Snakemake on the login node, the table.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import os
 import random
@@ -21,35 +20,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import bench_load
 import pandas as pd
-from bench_load import ROOT, make_project, proven, records
+from bench_load import expected, follow, kept_all, make_project, proven
 from gem5_project import SNAKEMAKE, Gem5Project
+from measuring import ROOT, parser
 from slurm_cluster import Cluster
 from standins import repositories
 
 TABLE = "results/many/softmax_fwd.csv"
 PROFILE = ["--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue", "--latency-wait", "5"]
 PROFILE += ["--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"]
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--points", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=1.0, help="that a run sleeps")
-    parser.add_argument("--batch", default="3m", help="length of a job (configs/site.yaml)")
-    parser.add_argument("--kills", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=600.0, help="no kill and no restart after this")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    command = parser(__doc__, points=1000, seconds=1.0, kills=0, minutes=600.0, seed=1)
+    command.add_argument("--batch", default="3m", help="length of a job (configs/site.yaml)")
+    given = command.parse_args()
     bench_load.INSTANT = bench_load.INSTANT.replace("exec cp", f"sleep {given.seconds}\nexec cp")
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-slurm-") as directory:
         project = make_project(Path(directory), 1)
@@ -74,11 +66,8 @@ def main() -> int:
 
 
 def adopt(child: int) -> int:
-    """Wait for a child and its orphans, so that their processor time counts and no zombie stays.
-
-    Slurm's proctrack/pgid drains a node with a zombie.
-    """
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    """Wait for a child and its orphans: their time counts, and Slurm drains a node with a zombie."""
+    ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
     code = 1
     with suppress(ChildProcessError):
         while True:
@@ -88,50 +77,27 @@ def adopt(child: int) -> int:
     return code
 
 
-@contextmanager
-def slurm() -> Iterator[Cluster]:
+def measure(project: Gem5Project, kills: int, chance: random.Random, end: float) -> int:
+    started = time.monotonic()
     cluster = Cluster(Path(tempfile.mkdtemp(dir="/var/tmp", prefix="slurm-")))
     try:
         cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
-
-
-def measure(project: Gem5Project, kills: int, chance: random.Random, end: float) -> int:
-    started = time.monotonic()
-    with slurm() as cluster:
-        count = points(project)
+        count = expected(project, "many")
         left = sorted(chance.sample(range(1, count), min(kills, count - 1)))
         load = Load(project, cluster, left, end)
         load.run()
         jobs = cluster.jobs()
+    finally:
+        cluster.stop()
     seconds = time.monotonic() - started
-    tries = [len(list(path.parent.glob("attempts/*/proven.json"))) for path in records(project)]
+    file = project.root / TABLE
+    rows = int((pd.read_csv(file)["status"] == "completed").sum()) if file.exists() else 0
     print(f"points                    {count}")
     print(f"makespan                  {seconds:.0f} s, {load.starts} starts of the workflow")
     print(f"killed                    {load.killed_jobs} jobs, {load.killed_logins} times the login process")
     print(f"jobs submitted            {len(jobs)}")
-    print(f"runs proven               {len(tries)} of {count}")
-    print(f"finished runs lost        {load.lost}")
-    print(f"runs proven twice         {sum(each != 1 for each in tries)}")
-    print(f"table                     {rows_completed(project)} rows completed")
-    whole = load.lost == 0 and set(tries) == {1} and rows_completed(project) == len(tries) == count
-    return 0 if whole else 1
-
-
-def rows_completed(project: Gem5Project) -> int:
-    """Completed rows of the table; 0 without one."""
-    file = project.root / TABLE
-    return int((pd.read_csv(file)["status"] == "completed").sum()) if file.exists() else 0
-
-
-def points(project: Gem5Project) -> int:
-    code = "from apuflow.plan.campaign import Campaign; print(len(Campaign().points('many', 'softmax_fwd')))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
+    print(f"table                     {rows} rows completed")
+    return 0 if kept_all(project, load.lost, count) and rows == count else 1
 
 
 @dataclass
@@ -159,7 +125,7 @@ class Load:
             process = self._snakemake("--", TABLE)
             self.starts += 1
             try:
-                self._follow(process)
+                follow(process, self.project, partial(self._look, process))
             finally:
                 process.kill()
                 process.wait()
@@ -190,31 +156,19 @@ class Load:
                 stderr=log,
             )
 
-    def _follow(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the workflow's end and kill as planned."""
-        told = time.monotonic()
-        while process.poll() is None:
-            count = sum(1 for _ in records(self.project))
-            if time.monotonic() - told > 60:
-                told = time.monotonic()
-                print(f"{time.strftime('%H:%M:%S')} {count} runs", file=sys.stderr, flush=True)
-            if self.kill_at and count >= self.kill_at[0] and time.monotonic() < self.end:
-                self._kill(process)
-            time.sleep(1 + count / 1000)
-
-    def _kill(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the login process, or a job as soon as one runs."""
-        if self.killed_jobs > self.killed_logins:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            self.killed_logins += 1
-        else:
-            running = self.cluster.running()
-            if not running:
-                return
-            self.cluster.run("scancel", "--full", "--signal=KILL", str(running[0]))
-            self.killed_jobs += 1
-        del self.kill_at[0]
+    def _look(self, process: subprocess.Popen[bytes], count: int) -> str:
+        """Kill as planned: the login process, or a job as soon as one runs."""
+        if self.kill_at and count >= self.kill_at[0] and time.monotonic() < self.end:
+            if self.killed_jobs > self.killed_logins:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                self.killed_logins += 1
+                del self.kill_at[0]
+            elif running := self.cluster.running():
+                self.cluster.run("scancel", "--full", "--signal=KILL", str(running[0]))
+                self.killed_jobs += 1
+                del self.kill_at[0]
+        return f"{self.killed_jobs + self.killed_logins} kills"
 
 
 def processor() -> float:

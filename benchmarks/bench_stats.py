@@ -3,12 +3,11 @@
     .venv/bin/python benchmarks/bench_stats.py [STATS.TXT] [--repeat N]
 
 Without a file: the 64-CU softmax of tests/data (28.7 MB unpacked). Sides alternate and keep their best times;
-    both must find the same values. ``wc -l`` is timed as a process, the rest as functions.
+both must find the same values. ``wc -l`` is timed as a process, the rest as functions.
 """
 
 from __future__ import annotations
 
-import argparse
 import lzma
 import math
 import re
@@ -16,30 +15,31 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from measuring import ROOT, best, parser
 
 from apuflow.engines.simulated import required_rows
 from apuflow.gem5.stats.reader import iter_dumps, read_stats
 from apuflow.run.proof import read_proof
 from apuflow_analysis.counters.counters import counters
 
-REAL = Path(__file__).parents[1] / "tests/data/gem5_runs/stats/softmax_fwd-100x1000x1x1-u64.txt.xz"
+REAL = ROOT / "tests/data/gem5_runs/stats/softmax_fwd-100x1000x1x1-u64.txt.xz"
 NAME_AND_VALUE = re.compile(r"^(\S+)\s+([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))\b")
-WHOLE_LINE = re.compile(r"^(\S+)\s+([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))\b(.*)$")
+STREAM = """\
+import sys
+from apuflow.gem5.stats.reader import iter_dumps
+total = sum(dump['simTicks'] for dump in iter_dumps(sys.argv[1]))
+lines = open('/proc/self/status').read().splitlines()
+print(next(line.split()[1] for line in lines if line.startswith('RssAnon')))
+"""
 
 
 def names_and_values(path: Path) -> dict[str, float]:
     """The usual script: one expression per line, names and values only."""
-    found = {}
     with path.open() as lines:
-        for line in lines:
-            match = NAME_AND_VALUE.match(line)
-            if match:
-                found[match[1]] = float(match[2])
-    return found
+        return {found[1]: float(found[2]) for line in lines if (found := NAME_AND_VALUE.match(line))}
 
 
 def line_by_line(path: Path) -> dict[str, tuple[float, str, str]]:
@@ -47,23 +47,10 @@ def line_by_line(path: Path) -> dict[str, tuple[float, str, str]]:
     found = {}
     with path.open() as lines:
         for line in lines:
-            match = WHOLE_LINE.match(line)
-            if match:
-                name, value, rest = match.groups()
-                numbers, _, text = rest.partition(" # ")
-                found[name] = (float(value), numbers, text)
+            if match := NAME_AND_VALUE.match(line):
+                numbers, _, text = line[match.end() :].partition(" # ")
+                found[match[1]] = (float(match[2]), numbers, text)
     return found
-
-
-def best(repeat: int, *functions: Callable[[], Any]) -> list[float]:
-    """Best time of each function, in turns, so that load affects all alike."""
-    times = [math.inf] * len(functions)
-    for _ in range(repeat):
-        for index, function in enumerate(functions):
-            start = time.perf_counter()
-            function()
-            times[index] = min(times[index], time.perf_counter() - start)
-    return times
 
 
 def check(path: Path) -> None:
@@ -79,66 +66,44 @@ def check(path: Path) -> None:
 
 
 def memory(path: Path, dumps: int) -> int:
-    """Peak memory in MiB of a process that streams a file of ``dumps`` copies of the dumps of ``path``."""
+    """Memory in MiB of a process that streams a file of ``dumps`` copies of the dumps of ``path``."""
     with tempfile.TemporaryDirectory() as folder:
         big = Path(folder) / "stats.txt"
-        with big.open("wb") as out:
-            for _ in range(dumps):
-                out.write(path.read_bytes())
-        script = (
-            "import sys, resource\nfrom apuflow.gem5.stats.reader import iter_dumps\n"
-            "total = sum(len(dump) for dump in iter_dumps(sys.argv[1]))\n"
-            "lines = open('/proc/self/status').read().splitlines()\n"
-            "print(next(line.split()[1] for line in lines if line.startswith('RssAnon')),"
-            " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(big)], check=True, capture_output=True, text=True
-        )
-    return int(done.stdout.split()[0]) // 1024
+        big.write_bytes(path.read_bytes() * dumps)
+        return int(subprocess.check_output([sys.executable, "-c", STREAM, big])) // 1024
 
 
 def main() -> None:
     """Print the times and their ratios."""
-    parser = argparse.ArgumentParser(description="How fast statistics are read.")
-    parser.add_argument("file", nargs="?", type=Path)
-    parser.add_argument("--repeat", type=int, default=7)
-    arguments = parser.parse_args()
+    command = parser(__doc__, repeat=7)
+    command.add_argument("file", nargs="?", type=Path)
+    given = command.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = arguments.file
-        if path is None:
-            path = Path(folder) / "stats.txt"
+        path = given.file or Path(folder) / "stats.txt"
+        if given.file is None:
             path.write_bytes(lzma.decompress(REAL.read_bytes()))
         check(path)
         required = required_rows()
-        simple, whole, ours, indexed, some, counted, proven, wc = best(
-            arguments.repeat,
-            lambda: names_and_values(path),
-            lambda: line_by_line(path),
-            lambda: read_stats(path),
-            lambda: read_stats(path)[-1].numbers,
-            lambda: read_stats(path, select=["*.completedWGs", "simTicks"]),
-            lambda: counters(path),
-            lambda: read_proof(path, required),
-            lambda: subprocess.run(["wc", "-l", str(path)], check=True, capture_output=True),
-        )
-        print(f"{path.stat().st_size / 1e6:.1f} MB; best of {arguments.repeat}, in milliseconds")
-        for label, seconds in (
-            ("line by line, everything", whole),
-            ("line by line, names and values", simple),
-            ("read_stats", ours),
-            ("read_stats and a dict of all rows", indexed),
-            ("read_stats(select=...)", some),
-            ("counters", counted),
-            ("proof", proven),
-            ("wc -l", wc),
-        ):
+        works: dict[str, Callable[[], object]] = {
+            "line by line, everything": lambda: line_by_line(path),
+            "line by line, names and values": lambda: names_and_values(path),
+            "read_stats": lambda: read_stats(path),
+            "read_stats and a dict of all rows": lambda: read_stats(path)[-1].numbers,
+            "read_stats(select=...)": lambda: read_stats(path, select=["*.completedWGs", "simTicks"]),
+            "counters": lambda: counters(path),
+            "proof": lambda: read_proof(path, required),
+            "wc -l": lambda: subprocess.run(["wc", "-l", path], check=True, capture_output=True),
+        }
+        times = best(given.repeat, *works.values())
+        whole, simple, ours, indexed, _, counted, _, lines = times
+        print(f"{path.stat().st_size / 1e6:.1f} MB; best of {given.repeat}, in milliseconds")
+        for label, seconds in zip(works, times, strict=True):
             print(f"  {label:34} {seconds * 1e3:8.1f}")
         print(
             f"full parse: {whole / ours:.1f} times as fast as line by line ({simple / ours:.1f} names only)"
         )
         print(f"with a dict: {whole / indexed:.1f} times as fast as line by line ({simple / indexed:.1f})")
-        print(f"counters: {counted / wc:.1f} times the time of wc -l")
+        print(f"counters: {counted / lines:.1f} times the time of wc -l")
         print(f"streaming: {memory(path, 1)} MiB for one dump, {memory(path, 6)} MiB for six")
     print(f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
 

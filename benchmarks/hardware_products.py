@@ -10,11 +10,12 @@ bound, and writes a CSV of all sizes next to the figure. Nothing is fitted.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from measuring import ROOT, parser
 
 from apuflow import preview
 from apuflow.configure import load_machine, option_rules
@@ -28,7 +29,6 @@ from apuflow.preview.timing import times
 from apuflow.rocblas import library_launches
 from apuflow.rocblas.tables import Measured, measured
 
-ROOT = Path(__file__).resolve().parents[1]
 HBM = Dram(4.0, 15.0, 15.0, 160.0, 3900.0, 10.0, 4.0)
 """HBM_1000_4H_1x128 of gem5's ``src/mem/DRAMInterface.py``: 64 bytes in 4 ns a channel."""
 BARRIER_SLOTS = 4
@@ -71,19 +71,9 @@ def table(gpus: GpuModel) -> pd.DataFrame:
         for row in measured(form):
             gflops, bound = previewed(row, gpus)
             stand_in, _ = previewed(row, gpus, library=False)
-            size = dict(zip("mnk", row.key, strict=True))
-            rows.append(
-                {
-                    "transposes": form,
-                    **size,
-                    "measured": row.gflops,
-                    "preview": gflops,
-                    "stand_in": stand_in,
-                    "ratio": gflops / row.gflops,
-                    "bound": bound,
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append((form, *row.key, row.gflops, gflops, stand_in, gflops / row.gflops, bound))
+    columns = ["transposes", *"mnk", "measured", "preview", "stand_in", "ratio", "bound"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def simulated(frame: pd.DataFrame, results: Path) -> pd.DataFrame:
@@ -101,12 +91,8 @@ def simulated(frame: pd.DataFrame, results: Path) -> pd.DataFrame:
 
 def draw(frame: pd.DataFrame, file: Path) -> None:
     """Plot previewed and, if known, simulated GFLOPS over measured ones, all logarithmic."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(5, 4.5))
+    figure = Figure(figsize=(5, 4.5), layout="tight")
+    axes = figure.subplots()
     for form, part in frame.groupby("transposes"):
         axes.loglog(part["measured"], part["preview"], "o", markersize=3, label=form)
     if "gem5" in frame:
@@ -116,17 +102,16 @@ def draw(frame: pd.DataFrame, file: Path) -> None:
     axes.set_xlabel("measured on an R9 Nano [GFLOPS]")
     axes.set_ylabel("gem5's model of the card [GFLOPS]")
     axes.legend(frameon=False)
-    figure.tight_layout()
     figure.savefig(file)
 
 
 def main() -> None:
     """Print the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--machine", default="r9-nano")
-    parser.add_argument("--figure", type=Path)
-    parser.add_argument("--runs", type=Path, help="result table of gem5 with some of the sizes")
-    given = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--machine", default="r9-nano")
+    command.add_argument("--figure", type=Path)
+    command.add_argument("--runs", type=Path, help="result table of gem5 with some of the sizes")
+    given = command.parse_args()
     frame = table(gpu(given.machine))
     parts = [("all", frame), *frame.groupby("transposes"), *frame.groupby("bound")]
     for name, part in parts:
@@ -134,9 +119,8 @@ def main() -> None:
         print(f"{name:8} {len(part):4} sizes: preview / measured {middle:.2f} ({low:.2f} to {high:.2f})")
     same = frame["measured"].rank().corr(frame["preview"].rank())
     print(f"rank correlation of preview and card {same:.2f}")
-    print(
-        f"stand-in / rocBLAS' kernels, preview, median {(frame['stand_in'] / frame['preview']).median():.2f}"
-    )
+    slower = (frame["stand_in"] / frame["preview"]).median()
+    print(f"stand-in / rocBLAS' kernels, preview, median {slower:.2f}")
     if given.runs:
         frame = simulated(frame, given.runs)
         run = frame[frame["gem5"].notna()].drop(columns=["stand_in", "ratio"])

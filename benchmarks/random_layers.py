@@ -1,9 +1,6 @@
 """Write a sweep of random layers, to measure the preview's error.
 
     python benchmarks/random_layers.py > configs/sweeps/random_layers.yaml   # the shipped sweep
-    snakemake --cores 2 results/random_layers/report.html    # on gem5-kernels and by the preview
-    apuflow score results/random_layers/*.csv                # every kernel of every layer
-    apuflow score results/random_layers/*.csv --held-out     # the third kept from tuning
 
 ``--products --points 90 --most 60`` made ``random_products.yaml`` with rocBLAS' own kernels. Products of
 layers are the stand-in's, which runs on every GPU. Shapes, 1 to 64 compute units and options are independent,
@@ -15,7 +12,6 @@ the previous kernel. A layer is dropped if it cannot run, or if the preview expe
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 import sys
@@ -23,7 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from measuring import ROOT, parser
+
 sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "analysis")]
 
 import yaml  # noqa: E402
@@ -35,8 +32,6 @@ from apuflow.core.errors import ApuflowError  # noqa: E402
 from apuflow.engines import estimate  # noqa: E402
 from apuflow.plan.points import points  # noqa: E402
 
-SEED = 20261122
-POINTS = 160
 Layer = dict[str, Any]
 Draw = random.Random
 
@@ -75,12 +70,10 @@ def product(rng: Draw) -> Layer:
 
 
 Layers = dict[str, Callable[[Draw], Layer]]
+ACTIVATIONS = ["relu", "tanh", "sigmoid", "soft_relu"]
 LAYERS: Layers = {
     "softmax": lambda rng: rng.choice([flat, image])(rng),
-    "activation": lambda rng: {
-        **image(rng),
-        "activation_mode": rng.choice(["relu", "tanh", "sigmoid", "soft_relu"]),
-    },
+    "activation": lambda rng: {**image(rng), "activation_mode": rng.choice(ACTIVATIONS)},
     "bypass": image,
     "pool": lambda rng: {**image(rng), **window(rng), "pool_mode": rng.choice(["max", "avg"])},
     "lrn": lambda rng: {**image(rng, most=32), "c": size(rng, 8, 128)},
@@ -115,11 +108,6 @@ def machine(rng: Draw) -> dict[str, Any]:
     return {"num-compute-units": units, **chosen}
 
 
-def kernels_of(layers: Layers) -> str:
-    """The kernels of a sample's matrix products (a sweep's ``products``)."""
-    return "rocblas" if layers is PRODUCTS else "stand-in"
-
-
 def resolved(workload: str, row: dict[str, Any], layer: Layer, products: str) -> Point | None:
     """The point of a sample; None if it cannot run."""
     content = {
@@ -132,17 +120,19 @@ def resolved(workload: str, row: dict[str, Any], layer: Layer, products: str) ->
         return None
 
 
-def draw(layers: Layers, count: int, seed: int, least: float, most: float) -> dict[str, list[dict[str, Any]]]:
+def draw(
+    layers: Layers, products: str, count: int, seed: int, least: float, most: float
+) -> dict[str, list[dict[str, Any]]]:
     """Random rows of each workload: compute units, options and layer keys (as ``layer``)."""
     rng = random.Random(seed)
     workloads = list(layers)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in workloads}
     seen: set[str] = set()
     total = 0.0
-    while sum(map(len, rows.values())) < count:
-        workload = workloads[sum(map(len, rows.values())) % len(workloads)]
+    while len(seen) < count:
+        workload = workloads[len(seen) % len(workloads)]
         box, layer = machine(rng), layers[workload](rng)
-        point = resolved(workload, box, layer, kernels_of(layers))
+        point = resolved(workload, box, layer, products)
         if point is None or point.id in seen:
             continue
         seconds = estimate.from_preview([point])[0]
@@ -185,19 +175,14 @@ def sweep(rows: dict[str, list[dict[str, Any]]], name: str, command: str, produc
 
 def main() -> None:
     """Print the sweep file."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--points", type=int, default=POINTS)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument(
-        "--least", type=float, default=4.0, help="seconds of gem5 that a point takes at least"
-    )
-    parser.add_argument("--most", type=float, default=180.0, help="seconds that a point takes at most")
-    parser.add_argument("--products", action="store_true", help="matrix products in place of layers")
-    given = parser.parse_args()
+    options = parser(__doc__, points=160, seed=20261122, least=4.0, most=180.0)
+    options.add_argument("--products", action="store_true", help="matrix products in place of layers")
+    given = options.parse_args()
     layers, name = (PRODUCTS, "random_products") if given.products else (WORKLOADS, "random_layers")
-    rows = draw(layers, given.points, given.seed, given.least, given.most)
+    products = "rocblas" if given.products else "stand-in"
+    rows = draw(layers, products, given.points, given.seed, given.least, given.most)
     command = " ".join(["benchmarks/random_layers.py", *sys.argv[1:]])
-    print(sweep(rows, name, command, kernels_of(layers)), end="")
+    print(sweep(rows, name, command, products), end="")
 
 
 if __name__ == "__main__":

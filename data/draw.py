@@ -17,8 +17,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from apuflow.score.errors import SHAPE, read_tables, recorded, score
 from apuflow.score.runs import KEYS
-from apuflow_analysis.figures.output import render_svg
-from apuflow_analysis.figures.style import BLUE, NAMED, VERMILLION, new_figure, style
+from apuflow_analysis.figures.plot import BLUE, NAMED, VERMILLION, new_figure, render_svg, style
 
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "gem5_runs/figures"

@@ -13,7 +13,7 @@ import pytest
 from result_frames import grid, table
 
 from apuflow_analysis import figures
-from apuflow_analysis.figures.choice import Choice
+from apuflow_analysis.figures.axis import Choice
 from apuflow_analysis.report import SweepDescription, render
 
 pytestmark = pytest.mark.browser

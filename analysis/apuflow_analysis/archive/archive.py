@@ -18,21 +18,12 @@ import zstandard
 
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import atomic_write, sha256_file
-from apuflow_analysis.archive.format import (
-    MANIFEST,
-    SUMS,
-    TIME,
-    Entry,
-    Manifest,
-    manifest_text,
-    read,
-    sums_text,
-    unsafe,
-)
+from apuflow_analysis.archive.format import MANIFEST, SUMS, TIME, Entry, Manifest, read, unsafe
 
 SUFFIXES = (".tar.zst", ".tar.gz")
 _LEVEL = 12
 _BLOCK = 1 << 20
+_ELSEWHERE = "unpack into a new directory"
 
 
 def write(
@@ -42,7 +33,6 @@ def write(
 
     Args:
         archive: path that ends in ``.tar.zst`` or ``.tar.gz``.
-        name: the study's name.
         files: path inside the archive (``/`` between parts) to the file or its content.
         about: facts for the manifest.
 
@@ -51,11 +41,9 @@ def write(
     """
     target = Path(archive)
     if not target.name.endswith(SUFFIXES):
-        raise AnalysisError(
-            "the name of an archive must end in .tar.zst or .tar.gz",
-            file=target,
-            remedy="choose such a name, as in archives/study.tar.zst",
-        )
+        message = "the name of an archive must end in .tar.zst or .tar.gz"
+        remedy = "choose such a name, as in archives/study.tar.zst"
+        raise AnalysisError(message, file=target, remedy=remedy)
     entries = tuple(_entry(path, files[path]) for path in sorted(files))
     manifest = Manifest(name, about, entries)
     try:
@@ -64,8 +52,8 @@ def write(
                 _compressed(part, zstd=target.name.endswith(".tar.zst")) as stream,
                 tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
             ):
-                _add(tar, name, MANIFEST, manifest_text(manifest))
-                _add(tar, name, SUMS, sums_text(entries))
+                _add(tar, name, MANIFEST, manifest.text())
+                _add(tar, name, SUMS, manifest.sums())
                 for entry in entries:
                     _add(tar, name, entry.path, files[entry.path])
             verify(part)
@@ -89,10 +77,6 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
 
     Files that are there with the same content stay. Nothing is written through a symbolic link.
 
-    Args:
-        archive: from ``write``.
-        directory: where the files go; made if it is not there.
-
     Raises:
         AnalysisError: as ``verify``, or something else is where a file of the archive belongs.
     """
@@ -109,9 +93,8 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(Path(staging) / path, place)
     except OSError as error:
-        raise AnalysisError(
-            f"cannot unpack: {error.strerror or error}", file=error.filename or target
-        ) from None
+        message = f"cannot unpack: {error.strerror or error}"
+        raise AnalysisError(message, file=error.filename or target) from None
     finally:
         if made and target.is_dir() and not any(target.iterdir()):
             target.rmdir()
@@ -120,14 +103,10 @@ def unpack(archive: str | Path, directory: str | Path) -> Manifest:
 
 def differences(manifest: Manifest, directory: str | Path, prefix: str = "") -> tuple[str, ...]:
     """Files of an archive below ``prefix`` that a directory lacks or has with another content."""
-    return tuple(
-        entry.path
-        for entry in manifest.entries
-        if entry.path.startswith(prefix) and _hash_of(Path(directory) / entry.path) != entry.sha256
-    )
+    own = (entry for entry in manifest.entries if entry.path.startswith(prefix))
+    return tuple(one.path for one in own if _hash_of(Path(directory) / one.path) != one.sha256)
 
 
-# writing --------------------------------------------------------------------------------------------------
 def _entry(path: str, source: Path | bytes) -> Entry:
     if unsafe(path) or path in (MANIFEST, SUMS):
         raise AnalysisError("a file cannot have this name in an archive", value=path)
@@ -138,9 +117,8 @@ def _entry(path: str, source: Path | bytes) -> Entry:
                 digest.update(block)
             return Entry(path, stream.tell(), digest.hexdigest())
     except OSError as error:
-        raise AnalysisError(
-            f"cannot read a file for the archive: {error.strerror}", file=error.filename
-        ) from None
+        message = f"cannot read a file for the archive: {error.strerror}"
+        raise AnalysisError(message, file=error.filename) from None
 
 
 def _add(tar: tarfile.TarFile, name: str, path: str, source: Path | bytes) -> None:
@@ -153,22 +131,16 @@ def _add(tar: tarfile.TarFile, name: str, path: str, source: Path | bytes) -> No
         tar.addfile(info, stream)
 
 
-@contextlib.contextmanager
-def _opened(source: Path | bytes) -> Iterator[IO[bytes]]:
-    if isinstance(source, bytes):
-        yield io.BytesIO(source)
-    else:
-        with source.open("rb") as stream:
-            yield stream
+def _opened(source: Path | bytes) -> IO[bytes]:
+    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
 
 
 @contextlib.contextmanager
 def _compressed(path: Path, zstd: bool) -> Iterator[IO[bytes]]:
     with path.open("wb") as raw:
         if zstd:
-            with zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(
-                raw, closefd=False
-            ) as out:
+            compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+            with compressor.stream_writer(raw, closefd=False) as out:
                 yield out
         else:
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=9, mtime=0) as out:
@@ -180,27 +152,21 @@ def _wanted(target: Path, entry: Entry) -> bool:
     place = target
     for part in PurePosixPath(entry.path).parts:
         place = place / part
+        message = ""
         if place.is_symlink():
-            raise AnalysisError(
-                "a symbolic link stands where a file of the archive belongs",
-                file=place,
-                remedy="unpack into a new directory",
+            message = "a symbolic link stands where a file of the archive belongs"
+        elif place.exists() and place.is_dir() == (place == target / entry.path):
+            message = (
+                "a directory stands where a file of the archive belongs, or a file where a directory does"
             )
-        if place.exists() and place.is_dir() == (place == target / entry.path):
-            raise AnalysisError(
-                "a directory stands where a file of the archive belongs, or a file where a directory does",
-                file=place,
-                remedy="unpack into a new directory",
-            )
+        if message:
+            raise AnalysisError(message, file=place, remedy=_ELSEWHERE)
     if not place.exists():
         return True
     if _hash_of(place) == entry.sha256:
         return False
-    raise AnalysisError(
-        "a file of this name with other content is there already",
-        file=place,
-        remedy="unpack into a new directory, or move the file away",
-    )
+    message = "a file of this name with other content is there already"
+    raise AnalysisError(message, file=place, remedy=f"{_ELSEWHERE}, or move the file away")
 
 
 def _hash_of(path: Path) -> str | None:

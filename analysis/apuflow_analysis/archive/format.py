@@ -18,7 +18,7 @@ import tarfile
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
@@ -35,11 +35,23 @@ TIME = 946684800
 MOST_BYTES = 1 << 40
 LONGEST_PATH = 1000
 _BLOCK = 1 << 20
+_RUN_LENGTH = 1
+"""Type of a block of zstd that repeats one byte."""
 _LONGEST_TEXT = 64 * _BLOCK
 _DAMAGE = (
     *(tarfile.TarError, zstandard.ZstdError, gzip.BadGzipFile, zlib.error),
     *(EOFError, ValueError, OverflowError, RecursionError),
 )
+
+
+_KINDS = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a link",
+    tarfile.DIRTYPE: "a directory",
+    tarfile.FIFOTYPE: "a pipe",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+}
 
 
 @dataclass(frozen=True)
@@ -66,25 +78,19 @@ class Manifest:
     entries: tuple[Entry, ...]
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """Size of all files, uncompressed."""
         return sum(entry.size for entry in self.entries)
 
+    def text(self) -> bytes:
+        """MANIFEST.json: the same manifest gives the same bytes."""
+        files = [asdict(entry) for entry in self.entries]
+        content = {"format": FORMAT, "name": self.name, "about": self.about, "files": files}
+        return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
 
-def manifest_text(manifest: Manifest) -> bytes:
-    """MANIFEST.json: the same manifest gives the same bytes."""
-    content = {
-        "format": FORMAT,
-        "name": manifest.name,
-        "about": manifest.about,
-        "files": [{"path": e.path, "size": e.size, "sha256": e.sha256} for e in manifest.entries],
-    }
-    return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
-
-
-def sums_text(entries: tuple[Entry, ...]) -> bytes:
-    """SHA256SUMS, as ``sha256sum -c`` reads it."""
-    return "".join(f"{entry.sha256}  {entry.path}\n" for entry in entries).encode()
+    def sums(self) -> bytes:
+        """SHA256SUMS, as ``sha256sum -c`` reads it."""
+        return "".join(f"{entry.sha256}  {entry.path}\n" for entry in self.entries).encode()
 
 
 def read(archive: Path, staging: Path | None) -> Manifest:
@@ -152,11 +158,10 @@ def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Pa
         top, _, path = member.name.partition("/")
         plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and member.sparse is None
         if not plain or unsafe(path) or (manifest is not None and top != manifest.name):
-            raise AnalysisError(
-                f"the archive holds {_what(member)}, which archives of studies never hold",
-                file=archive,
-                value=member.name,
-            )
+            kind = _KINDS.get(member.type, "a path or a kind of file")
+            kind = kind if member.sparse is None else "a file with holes (sparse)"
+            message = f"the archive holds {kind}, which archives of studies never hold"
+            raise AnalysisError(message, file=archive, value=member.name)
         stream = tar.extractfile(member)
         assert stream is not None
         metered.allow(member.size)
@@ -164,7 +169,7 @@ def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Pa
             manifest = _manifest(archive, top, path, stream, member.size)
             _check_space(archive, manifest, staging)
             waiting = {entry.path: entry for entry in manifest.entries}
-            _keep(staging, MANIFEST, io.BytesIO(manifest_text(manifest)), member.mode)
+            _keep(staging, MANIFEST, io.BytesIO(manifest.text()), member.mode)
             continue
         if path == SUMS and not sums and member.size <= _LONGEST_TEXT:
             sums = stream.read()
@@ -179,35 +184,16 @@ def _checked(archive: Path, tar: tarfile.TarFile, metered: _Metered, staging: Pa
             raise AnalysisError("the checksum of a file in the archive is wrong", file=archive, value=path)
     if manifest is None:
         raise AnalysisError("this is not an archive of a study: it has no manifest", file=archive)
-    if waiting or sums != sums_text(manifest.entries):
+    if waiting or sums != manifest.sums():
         raise AnalysisError("the archive lacks a file", file=archive, value=next(iter(waiting), SUMS))
     return manifest
 
 
-_KINDS = {
-    tarfile.SYMTYPE: "a symbolic link",
-    tarfile.LNKTYPE: "a link",
-    tarfile.DIRTYPE: "a directory",
-    tarfile.FIFOTYPE: "a pipe",
-    tarfile.CHRTYPE: "a device",
-    tarfile.BLKTYPE: "a device",
-}
-
-
-def _what(member: tarfile.TarInfo) -> str:
-    if member.sparse is not None:
-        return "a file with holes (sparse)"
-    return _KINDS.get(member.type, "a path or a kind of file")
-
-
 def _check_space(archive: Path, manifest: Manifest, staging: Path | None) -> None:
     """Refuse what the disk cannot hold, before anything is written."""
-    if staging is not None and manifest.bytes > (free := shutil.disk_usage(staging).free):
-        raise AnalysisError(
-            f"the archive's files take {manifest.bytes:,} bytes, and {free:,} are free there",
-            file=archive,
-            remedy="make room, or unpack it on another disk",
-        )
+    if staging is not None and manifest.size > (free := shutil.disk_usage(staging).free):
+        message = f"the archive's files take {manifest.size:,} bytes, and {free:,} are free there"
+        raise AnalysisError(message, file=archive, remedy="make room, or unpack it on another disk")
 
 
 def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) -> Manifest:
@@ -217,19 +203,17 @@ def _manifest(archive: Path, top: str, path: str, stream: IO[bytes], size: int) 
         content = json.loads(stream.read())
         entries = tuple(Entry(str(f["path"]), int(f["size"]), str(f["sha256"])) for f in content["files"])
         manifest = Manifest(str(content["name"]), dict(content["about"]), entries)
-        if content["format"] != FORMAT or manifest.name != top or not 0 <= manifest.bytes <= MOST_BYTES:
+        if content["format"] != FORMAT or manifest.name != top or not 0 <= manifest.size <= MOST_BYTES:
             raise ValueError(content["format"])
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
-        raise AnalysisError(
-            "this is not an archive of a study: its manifest cannot be read", file=archive
-        ) from None
+        message = "this is not an archive of a study: its manifest cannot be read"
+        raise AnalysisError(message, file=archive) from None
     if any(entry.size < 0 for entry in entries):
         raise AnalysisError("the archive's manifest names an impossible size", file=archive)
     bad = [entry.path for entry in entries if unsafe(entry.path)]
     if bad or len({entry.path for entry in entries}) != len(entries):
-        raise AnalysisError(
-            "the archive's manifest names impossible paths", file=archive, value=(bad or [""])[0]
-        )
+        message = "the archive's manifest names impossible paths"
+        raise AnalysisError(message, file=archive, value=(bad or [""])[0])
     return manifest
 
 
@@ -268,9 +252,6 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
                 yield stream
 
 
-_RLE = 1
-
-
 def _check_frames(raw: IO[bytes]) -> None:
     """Go through a zstd file block by block without unpacking it: python-zstandard accepts a cut frame.
 
@@ -295,7 +276,7 @@ def _check_frames(raw: IO[bytes]) -> None:
             raw.seek(place)
             block = int.from_bytes(raw.read(3), "little")
             last = bool(block & 1) or place + 3 > size
-            place += 3 + (1 if block >> 1 & 3 == _RLE else block >> 3)
+            place += 3 + (1 if block >> 1 & 3 == _RUN_LENGTH else block >> 3)
         place += 4 * facts.has_checksum
         if place > size:
             raise EOFError
@@ -312,7 +293,5 @@ def unsafe(path: str) -> bool:
     control = any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in path)
     acted_on = any(part.casefold() in (".git", ".snakemake") for part in parts)
     upwards = path.startswith("/") or ".." in parts or "\\" in path
-    length = 0 < len(path) <= LONGEST_PATH and all(
-        len(part.encode(errors="replace")) <= 255 for part in parts
-    )
-    return not length or not plain or upwards or control or acted_on
+    short = all(len(part.encode(errors="replace")) <= 255 for part in parts)
+    return not (0 < len(path) <= LONGEST_PATH and short) or not plain or upwards or control or acted_on

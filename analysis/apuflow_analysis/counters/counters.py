@@ -12,32 +12,20 @@ from pathlib import Path
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import ReleaseFacts
 from apuflow.gem5.stats.blocks import Blocks
-from apuflow.gem5.stats.checks import LAUNCHED, UNITS, arrays
+from apuflow.gem5.stats.checks import ACTIVE, LAUNCHED, UNITS, arrays
 from apuflow.gem5.stats.contradictions import Broken, overlapping
 from apuflow.gem5.stats.rows import Rows, parse_block
-from apuflow_analysis.counters.gpus import gpu_name
 from apuflow_analysis.counters.identities import check
 from apuflow_analysis.counters.located import locate
-from apuflow_analysis.counters.table import (
-    BY_NAME,
-    COUNTERS,
-    CYCLES,
-    NAMES,
-    SLOT,
-    WORKGROUPS,
-    Counter,
-)
+from apuflow_analysis.counters.table import COUNTERS, CYCLES, NAMES, SLOT, WORKGROUPS, Counter
 from apuflow_analysis.counters.terms import NAN, Snapshot, elements, evaluate
 
-__all__ = ["BY_NAME", "COUNTERS", "Counter", "Counters", "counters", "dump_counters"]
-
 PAIRS = (("sqc_hits", "sqc_misses"), ("scalar_hits", "scalar_misses"))
-"""Counters that some releases print and never count: without the release's facts, a pair of zeros says
-nothing."""
+"""Counters that some releases print and never count: without the release's facts, two zeros say nothing."""
 
 _CACHE = re.compile(r"\bruby\.\w+_cntrl\*\.\w*[cC]ache\w*\.")
 CACHES = tuple(counter.name for counter in COUNTERS if _CACHE.search(counter.stats))
-"""Counters of cache accesses: those that some releases do not reset with the other statistics."""
+"""Counters of cache accesses, which some releases do not reset with the other statistics."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,6 @@ class Counters(Mapping[str, float]):
     """Counters of one run or one dump, NaN where the release does not yield one.
 
     Attributes:
-        numbers: name to value.
         broken: identities of the statistics that do not hold, with numbers.
         cut: what is missing at the end of a statistics file, ``None`` if nothing is.
         dumps: how many dumps they are from.
@@ -95,7 +82,7 @@ def counters(
     cut: str | None = None
     for item in [source] if isinstance(source, str | Path | Rows) else source:
         if isinstance(item, Rows):
-            dumps.append(dump_counters(item))
+            dumps.append(from_snapshot(_snapshot(item, None)))
             continue
         file_dumps, torn = file_counters(item)
         parts += since_reset(file_dumps, facts, item)
@@ -118,11 +105,8 @@ def since_reset(
 ) -> list[Counters]:
     """The dumps of one file, each with the cache accesses since the dump before.
 
-    Args:
-        dumps: as gem5 wrote them. Where a release keeps its cache statistics over a reset, the numbers of
-            the dump before are taken off.
-        facts: of the release; None where nobody knows it: then cache accesses are NaN after the first dump.
-        file: where they are from.
+    Where a release keeps its cache statistics over a reset, the numbers of the dump before are taken off;
+    where nobody knows its facts, cache accesses are NaN after the first dump.
 
     Raises:
         AnalysisError: a dump counts what the dump before it counted: gem5 was not told to reset between them.
@@ -163,45 +147,27 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     blocks = Blocks(file)
     dumps = []
     for block in blocks:
-        snapshot = locate(block)
-        if snapshot is None:
-            snapshot = _snapshot(parse_block(block.lines), file)
-        dumps.append(from_snapshot(snapshot))
+        dumps.append(from_snapshot(locate(block) or _snapshot(parse_block(block.lines), file)))
     if not dumps:
-        raise AnalysisError(
-            "no complete statistics in this file" + (f": {blocks.cut}" if blocks.cut else ", it is empty"),
-            file=file,
-            remedy="gem5 writes statistics when it ends by itself: the run's log says how it ended",
-        )
+        why = f": {blocks.cut}" if blocks.cut else ", it is empty"
+        remedy = "gem5 writes statistics when it ends by itself: the run's log says how it ended"
+        raise AnalysisError(f"no complete statistics in this file{why}", file=file, remedy=remedy)
     return dumps, f"{file}: {blocks.cut}" if blocks.cut else None
 
 
 def combine(parts: Sequence[Counters], cut: str | None = None) -> Counters:
     """The counters of a run from those of its dumps."""
-    values = {
-        counter.name: _together(counter, [part[counter.name] for part in parts]) for counter in COUNTERS
-    }
+    values = {one.name: _together(one, [part[one.name] for part in parts]) for one in COUNTERS}
     values["gpu_cycles"] = _cycles(values)
     return Counters(values, tuple(b for part in parts for b in part.broken), cut, len(parts))
 
 
-def dump_counters(dump: Rows, file: str | Path | None = None) -> Counters:
-    """The counters of one dump.
-
-    Raises:
-        AnalysisError: the dump has no GPU.
-    """
-    return from_snapshot(_snapshot(dump, file))
-
-
 def from_snapshot(dump: Snapshot) -> Counters:
     """The counters of a dump, however it was read."""
-    values: dict[str, float] = {}
-    for counter in COUNTERS:
-        values[counter.name] = NAN
-        if counter.stats:
-            value = evaluate(counter.stats, dump, counter.optional)
-            values[counter.name] = value if math.isnan(value) else value * counter.scale
+    values = {
+        one.name: evaluate(one.stats, dump, one.optional) * one.scale if one.stats else NAN
+        for one in COUNTERS
+    }
     cycles = [unit[CYCLES] for unit in dump.units if CYCLES in unit]
     groups = [unit[WORKGROUPS] for unit in dump.units if WORKGROUPS in unit]
     values["gpu_cycles"] = _cycles(values)
@@ -213,8 +179,8 @@ def from_snapshot(dump: Snapshot) -> Counters:
     classes = ("valu_insts", "salu_insts", "smem_insts", "vmem_insts", "flat_insts", "lds_insts")
     values["other_insts"] = values["instructions"] - sum(values[name] for name in classes)
     ordered = {name: values[name] for name in NAMES}
-    ended = dump.row("finalTick")
-    ended = NAN if ended is None else ended
+    row = dump.row("finalTick")
+    ended = NAN if row is None else row
     return Counters(ordered, check(ordered, dump), began=ended - ordered["sim_ticks"], ended=ended)
 
 
@@ -234,8 +200,29 @@ def _together(counter: Counter, values: Sequence[float]) -> float:
 
 def _snapshot(dump: Rows, file: str | Path | None) -> Snapshot:
     rows = dump.numbers
-    shader = gpu_name(rows, file)
+    shader = _gpu_name(rows, file)
     units = list(arrays(rows, shader).get(UNITS, {}).values())
     slots = sum(1 for name in units[0] if re.fullmatch(SLOT, name)) if units else 0
     launched = next((value for name, value in rows.items() if name.endswith(LAUNCHED)), None)
     return Snapshot(shader, units, rows.get, launched, slots or NAN, whole=True)
+
+
+def _gpu_name(rows: Iterable[str], file: str | Path | None) -> str:
+    """The name of the one GPU whose rows these are, such as ``system.cpu3``.
+
+    On a board of gem5's standard library, its caches and memory have names of their own.
+    """
+    key = f"*{ACTIVE}"
+    names = [name.removesuffix(ACTIVE) for name in rows if name.endswith(ACTIVE)]
+    if not names:
+        remedy = "give the stats.txt of a run of apu_se.py"
+        raise AnalysisError("no GPU in these statistics", file=file, key=key, remedy=remedy)
+    if len(names) > 1:
+        message = f"these statistics hold {len(names)} GPUs: counters are read of one"
+        remedy = "simulate one GPU"
+    elif not names[0].startswith("system."):
+        message = "the GPU's caches and memory have names that are not known"
+        remedy = "give the statistics of apu_se.py or of configs/example/gpufs: their GPU is system.cpuN"
+    else:
+        return names[0]
+    raise AnalysisError(message, file=file, key=key, value=", ".join(names), remedy=remedy)

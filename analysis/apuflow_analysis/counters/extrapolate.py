@@ -7,8 +7,9 @@ the mean: it is cold. From the middle of each further filling to that of the nex
 (workgroups that run in step begin all at once, so that single ones tell little). Their spread gives the
 interval (95 %, Student's distribution), which is never narrower than ``FLOOR``.
 
-Counts: of what each workgroup does, as many times more as workgroups; of awake time, as much more as time.
-Anything else (stalls, hits, misses, DRAM) depends on how far the caches were filled, and stays unknown.
+Counts (column ``grows`` of ``counters.csv``): of what each workgroup does, as many times more as workgroups;
+of awake time, as much more as time. Anything else (stalls, hits, misses, DRAM) depends on how far the caches
+were filled, and stays unknown.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow.core.interval import student_quantile
 from apuflow.core.record import DispatchRecord, LaunchRecord, RunRecord
 from apuflow_analysis.counters.counters import Counters
+from apuflow_analysis.counters.table import BY_NAME
 from apuflow_analysis.counters.terms import NAN
 
 CONFIDENCE = 0.95
@@ -31,26 +33,6 @@ FLOOR = 0.1
 SHARED = 1.5
 """Variance of the mean over what the spread of its observations says: two that follow one another share the
 workgroups of a filling, and so differ too little (of moving means over one filling: 3/2)."""
-
-WORK = frozenset(
-    {
-        *("workgroups", "workgroups_max", "wavefronts", "instructions", "valu_insts", "salu_insts"),
-        *("smem_insts", "vmem_insts", "flat_insts", "lds_insts", "other_insts", "vector_memory_insts"),
-        *("global_reads", "global_writes", "group_reads", "group_writes", "valu_thread_cycles", "flops"),
-        *("valu_issue_cycles", "salu_issue_cycles", "vmem_issue_cycles", "tlb_lane_requests"),
-        *("tcp_store_events", "lds_accesses", "lds_bank_conflicts"),
-    }
-)
-"""Counters of what a workgroup does wherever and whenever it runs."""
-TIME = frozenset({"gpu_active_ticks", "gpu_cycles", "cu_cycles", "cu_cycles_max", "slot_cycles"})
-"""Counters of the time in which compute units are awake."""
-KEPT = frozenset(
-    {
-        *("gpu_clock_ticks", "sim_freq", "ruby_clock_ticks", "kernels_launched", "compute_units"),
-        *("tcc_banks", "dram_peak_bandwidth", "cpu_instructions", "host_seconds", "host_memory_bytes"),
-    }
-)
-"""Counters that do not depend on the number of workgroups."""
 
 
 @dataclass(frozen=True)
@@ -70,27 +52,19 @@ class Extrapolation:
 
     def of(self, dump: Counters) -> Counters:
         """The counters of the whole launch."""
-        work = self.whole / self.ran
         active = dump["gpu_active_ticks"]
-        time = (active + self.ticks) / active
+        factors = {"work": self.whole / self.ran, "time": (active + self.ticks) / active, "no": 1.0}
         numbers: dict[str, float] = {}
         for name, value in dump.items():
-            if name in WORK:
-                numbers[name] = float(round(value * work)) if math.isfinite(value) else value
-            elif name in TIME:
-                numbers[name] = float(round(value * time)) if math.isfinite(value) else value
-            elif name == "sim_ticks":
-                numbers[name] = value + round(self.ticks)
-            else:
-                numbers[name] = value if name in KEPT else NAN
+            grows = BY_NAME[name].grows
+            whole = value + round(self.ticks) if grows == "ticks" else value * factors.get(grows, NAN)
+            counts = grows in ("work", "time") and math.isfinite(value)
+            numbers[name] = float(round(whole)) if counts else whole
         return replace(dump, numbers=numbers)
 
 
 def extrapolation(launch: LaunchRecord, dispatch: DispatchRecord | None) -> Extrapolation | None:
-    """What is missing of a launch; None: nothing, all of its workgroups ran.
-
-    Args:
-        dispatch: gem5's trace of it.
+    """What is missing of a launch by gem5's trace of it; None: nothing, all of its workgroups ran.
 
     Raises:
         AnalysisError: the trace does not say when its workgroups began.
@@ -131,9 +105,7 @@ def extrapolations(record: RunRecord) -> tuple[Extrapolation | None, ...]:
     traced: Sequence[DispatchRecord | None] = record.dispatches
     if len(traced) != len(record.launches):
         traced = [None] * len(record.launches)
-    return tuple(
-        extrapolation(launch, dispatch) for launch, dispatch in zip(record.launches, traced, strict=True)
-    )
+    return tuple(map(extrapolation, record.launches, traced))
 
 
 def half_width(parts: Sequence[Extrapolation | None]) -> float:
@@ -142,12 +114,7 @@ def half_width(parts: Sequence[Extrapolation | None]) -> float:
 
 
 def interval(parts: Sequence[Extrapolation | None], ticks: float) -> tuple[float, float]:
-    """The ends of the interval of a run's ticks; the lower one is never below what has been simulated.
-
-    Args:
-        parts: of the run's launches.
-        ticks: of the run, with what was added.
-    """
+    """The ends of the interval of a run's ticks; the lower one is never below what has been simulated."""
     wide, added = half_width(parts), math.fsum(part.ticks for part in parts if part is not None)
     return ticks - min(wide, added), ticks + wide
 

@@ -17,23 +17,26 @@ _ARRAY_ACCESSES = (("m_demand_hits", "numDataArrayReads"), ("m_demand_accesses",
 
 
 def check(values: Mapping[str, float], dump: Snapshot) -> tuple[Broken, ...]:
-    """The identities that a dump breaks; those whose numbers it lacks are passed over.
-
-    Args:
-        values: the dump's counters.
-        dump: the dump.
-    """
+    """The identities that a dump with these counters breaks; those whose numbers it lacks are passed over."""
     v = values
     equal = {
-        "TCP events split into states": (v["tcp_load_hits"] + v["tcp_load_misses"], v["tcp_load_events"]),
+        "TCP events split into states": (v["tcp_load_hits"] + v["tcp_load_misses"], v["tcp_load_events"])
     }
     if dump.units:
+        execution_units = sum(name.startswith("ScheduleStage.rdyListEmpty::") for name in dump.units[0])
         equal["ready and idle cycles of the execution units add up to totalCycles"] = (
             v["ready_unit_cycles"] + v["idle_unit_cycles"],
-            _execution_units(dump.units[0]) * v["cu_cycles"],
+            execution_units * v["cu_cycles"],
         )
     broken = [Broken(name, a, b) for name, (a, b) in equal.items() if abs(a - b) > _ROUNDING * max(1, abs(b))]
-    broken += [Broken(name, a, b) for name, (a, b) in _at_most(v).items() if a > b]
+    stalls = sum(v[name] for name in v if name.startswith("stall_"))
+    at_most = {
+        "slot cycles hold the stall buckets": (stalls, v["slot_cycles"]),
+        "GPU active time lies within the simulated time": (v["gpu_active_ticks"], v["sim_ticks"]),
+        "a compute unit is awake at most for the active time": (v["cu_cycles_max"], v["gpu_cycles"] + 1),
+        "lanes of vector instructions fit the wavefront": (v["valu_thread_cycles"], 64 * v["valu_insts"]),
+    }
+    broken += [Broken(name, a, b) for name, (a, b) in at_most.items() if a > b]
     broken += [Broken(name, a, b) for name, a, b in _not_without(v, dump) if a > 0 and b == 0]
     broken += find_contradictions(_view(dump), quick=not dump.whole)
     return tuple(broken)
@@ -55,16 +58,6 @@ def _row_of(name: str, dump: Snapshot) -> Lookup:
     return lambda row: dump.row(f"{name}.{row}")
 
 
-def _at_most(v: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    stalls = sum(v[name] for name in v if name.startswith("stall_"))
-    return {
-        "slot cycles hold the stall buckets": (stalls, v["slot_cycles"]),
-        "GPU active time lies within the simulated time": (v["gpu_active_ticks"], v["sim_ticks"]),
-        "a compute unit is awake at most for the active time": (v["cu_cycles_max"], v["gpu_cycles"] + 1),
-        "lanes of vector instructions fit the wavefront": (v["valu_thread_cycles"], 64 * v["valu_insts"]),
-    }
-
-
 def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, float, float]]:
     """What cannot have happened without the other; gem5 leaves out rows of 0, so lost rows look so."""
     events = v["tcp_load_events"] + v["tcp_store_events"] + v["tcp_bypass_events"] + v["tcp_atomic_events"]
@@ -79,7 +72,3 @@ def _not_without(v: Mapping[str, float], dump: Snapshot) -> Iterator[tuple[str, 
         for event, access in _ARRAY_ACCESSES:
             used, array = (dump.row(f"{name}.L1cache.{row}") or 0.0 for row in (event, access))
             yield f"TCPs with {event} have {access}", used, array
-
-
-def _execution_units(unit: Mapping[str, float]) -> int:
-    return sum(name.startswith("ScheduleStage.rdyListEmpty::") for name in unit)

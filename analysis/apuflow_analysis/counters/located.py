@@ -47,10 +47,7 @@ def locate(block: Block) -> Snapshot | None:
     if not shader.startswith(b"system."):
         return None
     units = _Units(block, shader)
-    try:
-        values = units.read()
-    except Damage as damage:
-        raise _damaged(damage) from None
+    values = units.read()
     if not units.alike:
         return None
     others = text[start : units.start] + text[units.stop : stop]
@@ -58,24 +55,20 @@ def locate(block: Block) -> Snapshot | None:
         return None
     rows = {name: cells for name, _, cells in (line.partition(b" ") for line in others.split(b"\n"))}
     launched = next((cells for name, cells in rows.items() if name.endswith(_LAUNCHED)), b"")
-
-    def number(cells: bytes) -> float | None:
-        try:
-            return first_number(cells)
-        except Damage as damage:
-            raise _damaged(damage) from None
-
     return Snapshot(
         shader.decode(),
         values,
-        lambda name: number(rows.get(name.encode(), b"")),
-        number(launched),
+        lambda name: _number(rows.get(name.encode(), b"")),
+        _number(launched),
         units.slots or NAN,
     )
 
 
-def _damaged(damage: Damage) -> AnalysisError:
-    return AnalysisError(f"the statistics are damaged: {damage}")
+def _number(cells: bytes) -> float | None:
+    try:
+        return first_number(cells)
+    except Damage as damage:
+        raise AnalysisError(f"the statistics are damaged: {damage}") from None
 
 
 class _Units:
@@ -157,9 +150,8 @@ class _Units:
                 places.append((name.decode(), name + b" ", place))
             place += len(prefix) + len(line)
         lacking = exact - {name.encode() for name, _, _ in places}
-        self.alike = self.alike and not any(
-            self._text.find(b"." + name + b" ", *self._bounds) >= 0 for name in lacking
-        )
+        elsewhere = (self._text.find(b"." + name + b" ", *self._bounds) for name in lacking)
+        self.alike = self.alike and all(place < 0 for place in elsewhere)
         return places
 
     def _read(self, prefix: bytes, at: int, places: Sequence[Place]) -> dict[str, float]:
@@ -175,7 +167,7 @@ class _Units:
                     continue
                 drift = place - at - distance
                 row = self._text[place : place + len(line) + _CELLS]
-            value = first_number(row[len(line) :])
+            value = _number(row[len(line) :])
             if value is not None:
                 values[name] = value
         return values

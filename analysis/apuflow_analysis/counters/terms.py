@@ -14,17 +14,10 @@ from functools import cache, cached_property
 
 from apuflow.core.errors import AnalysisError
 from apuflow.gem5.stats.checks import LAUNCHED
-from apuflow_analysis.counters.table import (
-    ARRAYS,
-    COUNTERS,
-    GPU_MEMORY,
-    RELATED_ARRAYS,
-    VALU_CYCLES,
-)
+from apuflow_analysis.counters.table import ARRAYS, COUNTERS, GPU_MEMORY, RELATED_ARRAYS, VALU_CYCLES
 
 NAN = math.nan
 _LARGEST = 2.0**53
-_AGAIN = "make the run again, or read another copy of the file"
 UNIT = "CUs*."
 _WORDS = re.compile(r"\s+([+|-])\s+")
 _MEAN = re.compile(r"samples\*mean\((.*)\)(?: mod (\d+))?")
@@ -34,10 +27,7 @@ Lookup = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class Term:
-    """One summand: ``sign`` times the sum over the objects that the pattern matches.
-
-    ``modulus``: of a distribution's sum, only the remainder of each object's counts.
-    """
+    """One summand: ``sign`` times the sum over the pattern's objects; sums of samples modulo ``modulus``."""
 
     sign: int
     pattern: str
@@ -103,11 +93,7 @@ def unit_rows() -> tuple[str, ...]:
 
 
 def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
-    """The rows of statistics that counters are read from.
-
-    Returns:
-        for each: its names in different releases, and whether it may be absent, which means 0.
-    """
+    """The rows that counters are read from: names in different releases, and whether absence means 0."""
     rows: dict[tuple[str, ...], bool] = {(f"{array}*{probe}",): False for array, probe in ARRAYS.items()}
     for counter in COUNTERS:
         alternatives = parse(counter.stats) if counter.stats else ()
@@ -121,12 +107,10 @@ def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 
 def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
-    """The value of an expression; NaN when the dump lacks what it needs.
+    """The value of an expression (``counters.table``); NaN when the dump lacks what it needs.
 
     Args:
-        expression: see ``apuflow_analysis.counters.table``.
-        dump: one dump.
-        optional: rows that are absent count as 0 when the dump has a GPU.
+        optional: rows that are absent count as 0.
     """
     for terms in parse(expression):
         values = [_term(term, dump) for term in terms]
@@ -175,9 +159,9 @@ def _plain(name: str, row: Lookup) -> float | None:
 def _counted(name: str, value: float) -> float:
     """A number that a counter can hold: gem5 counts in doubles, which cannot count further by ones."""
     if not 0 <= value <= _LARGEST:
-        raise AnalysisError(
-            "the statistics are damaged: no counter holds this number", key=name, value=value, remedy=_AGAIN
-        )
+        message = "the statistics are damaged: no counter holds this number"
+        remedy = "make the run again, or read another copy of the file"
+        raise AnalysisError(message, key=name, value=value, remedy=remedy)
     return value
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from apuflow_analysis.figures.axis import axis, axis_columns, in_sentence, label
-from apuflow_analysis.figures.choice import Where, across, choice_of, effects, matching
+from apuflow_analysis.figures.axis import Where, axes_of, axis, choice_of, in_sentence, label, matching
 from apuflow_analysis.figures.interval import factors
-from apuflow_analysis.figures.selection import completed, independent
+from apuflow_analysis.figures.selection import completed
 
 
 def bases(frame: pd.DataFrame, x: str | None = None, where: Where = None) -> tuple[pd.Series[Any], str]:
@@ -19,28 +18,20 @@ def bases(frame: pd.DataFrame, x: str | None = None, where: Where = None) -> tup
     its first. Sizes of a layer and releases of gem5 have their own, unless they go across: they change the
     work.
 
-    Args:
-        frame: a result table; its index tells rows apart.
-        x: the column across; by default as the sweep says, else the axis with the greatest effect.
-        where: rows to keep: column to a value or several.
-
     Returns:
         Labels of rows by the rows' own, -1 where that point is missing; and the base in words.
     """
     rows, _ = completed(frame, where)
-    choice = choice_of(frame)
-    varying = [axis(rows, name) for name in axis_columns(rows)]
-    wanted = x or (choice.x if choice.x in {own.column for own in varying} else None)
-    keys, _ = independent(rows, varying, [], wanted)
-    chosen = across(keys, effects(rows, keys), wanted)
+    baseline = choice_of(frame).baseline
+    axes = axes_of(rows, x)
     fixed = [
         key
-        for key in keys
-        if key is chosen
-        or key.column in choice.baseline
+        for key in axes.keys
+        if key is axes.x
+        or key.column in baseline
         or not (key.column == "release" or (key.column.startswith("layer.") and key.numeric))
     ]
-    own_work = [key.column for key in keys if key not in fixed]
+    own_work = [key.column for key in axes.keys if key not in fixed]
     found = pd.Series(-1, rows.index)
     shown: dict[str, set[str]] = {}
     for _, group in rows.groupby(["engine", "workload"], sort=False, dropna=False):
@@ -49,7 +40,7 @@ def bases(frame: pd.DataFrame, x: str | None = None, where: Where = None) -> tup
             here = axis(group, key.column)
             if not here.values:
                 continue
-            value = matching(here, choice.baseline[key.column]) if key.column in choice.baseline else None
+            value = matching(here, baseline[key.column]) if key.column in baseline else None
             value = here.values[0] if value is None else value
             at_base &= (group[key.column] == value) | group[key.column].isna()
             shown.setdefault(key.column, set()).add(key.text(value))
@@ -75,6 +66,4 @@ def relative(
     columns = {"_base": known[time].astype(float)}
     for name, factor in zip(("_base_low", "_base_high"), factors(known), strict=True):
         columns[name] = columns["_base"] * factor
-    out = frame.copy().assign(**columns)
-    out.attrs = dict(frame.attrs)
-    return out, text
+    return frame.copy().assign(**columns), text

@@ -13,21 +13,28 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, NullLocator
 
 from apuflow_analysis.figures import interval
-from apuflow_analysis.figures.axis import Axis, axis, axis_columns, in_sentence
+from apuflow_analysis.figures.axis import (
+    Axis,
+    FigureError,
+    Where,
+    axes_of,
+    axis,
+    choice_of,
+    in_sentence,
+    independent,
+    ranked,
+)
 from apuflow_analysis.figures.base import relative
-from apuflow_analysis.figures.choice import FigureError, Where, choice_of, effects, ranked
-from apuflow_analysis.figures.choice import across as across_of
-from apuflow_analysis.figures.panels import CROSS, bottom, crosses, grid, unmeasured
+from apuflow_analysis.figures.panels import bottom, columns_of, grid
+from apuflow_analysis.figures.plot import Plot, finish, legend, style
 from apuflow_analysis.figures.selection import (
     completed,
     engines_of,
     held_notes,
     hold,
-    independent,
     machine_note,
     reading_order,
 )
-from apuflow_analysis.figures.style import Plot, finish, legend, style
 
 TIME = "gpu_time"
 _MOST_PANELS = 24
@@ -49,10 +56,8 @@ def heatmap(
     """A quantity over two axes, one panel per workload and engine; further axes are held.
 
     Args:
-        frame: a result table or several combined.
         x, y: columns across and up; by default as the sweep says, else the two axes with the greatest effect.
-        value: a metric or counter; by default the speedup (``apuflow_analysis.figures.base``).
-        where: rows to keep.
+        value: a metric or counter; by default the speedup (``figures.base``).
 
     Raises:
         FigureError: fewer than two axes vary, or there are no numbers.
@@ -64,33 +69,21 @@ def heatmap(
     if column not in rows.columns or rows[column].isna().all():
         raise FigureError("the table has no numbers for the heat map", key=column)
     rows = rows.dropna(subset=[column])
-    rows.attrs = dict(frame.attrs)
-    varying = [axis(rows, name) for name in axis_columns(rows)]
-    choice = choice_of(rows)
-    if x is None and choice.x in {candidate.column for candidate in varying}:
-        x = choice.x
-    leaders, _ = independent(rows, varying, [], x)
-    effect = effects(rows, leaders)
-    first = across_of(leaders, effect, x)
-    if first is None or len(varying) < 2:
-        raise FigureError(
-            "a heat map needs two axes",
-            value=[candidate.column for candidate in varying],
-            remedy="give the sweep another axis",
-        )
+    varied = axes_of(rows, x)
+    first, remedy = varied.x, "give the sweep another axis"
+    if first is None or len(varied.varying) < 2:
+        found = [one.column for one in varied.varying]
+        raise FigureError("a heat map needs two axes", value=found, remedy=remedy)
     rows = rows.dropna(subset=[first.column])  # a suite's axis is no other suite's
-    rows.attrs = dict(frame.attrs)
-    keys, _ = independent(rows, [other for other in varying if other.column != first.column], [first.column])
-    keys = ranked(keys, effect, choice.lines)
-    if y is not None and y not in {candidate.column for candidate in keys}:
+    keys, _ = independent(rows, [one for one in varied.varying if one is not first], [first.column])
+    keys = ranked(keys, varied.effect, choice_of(rows).lines)
+    if y is not None and y not in {key.column for key in keys}:
         raise FigureError("this does not vary beside the axis across", key=y)
     panels = list(rows[["workload", "engine"]].drop_duplicates().itertuples(index=False, name=None))
     panels.sort(key=lambda panel: reading_order(str(panel[0])))
     panels = [panel for panel in panels if _second(_own(rows, panel), keys, y) is not None]
     if not panels:
-        raise FigureError(
-            "a heat map needs two axes that vary by themselves", remedy="give the sweep another axis"
-        )
+        raise FigureError("a heat map needs two axes that vary by themselves", remedy=remedy)
     if len(panels) > _MOST_PANELS:
         notes.append(f"the first {_MOST_PANELS} of {len(panels)} workloads are drawn")
         panels = panels[:_MOST_PANELS]
@@ -107,15 +100,15 @@ def heatmap(
         tables.append(_table(own, first, second, column))
         seconds.append(second)
     shown = _scale(pd.concat(tables)["value"], logarithmic=value is None)
+    leftmost = drawn[:: columns_of(drawn[0])]
     for axes, panel, table, second in zip(drawn, panels, tables, seconds, strict=True):
-        across = axis(table, first.column)
-        _draw(axes, table, across, second, shown)
-        if len({candidate.column for candidate in seconds}) > 1 or axes in drawn[:: _columns(axes)]:
+        _draw(axes, table, axis(table, first.column), second, shown)
+        if len({one.column for one in seconds}) > 1 or axes in leftmost:
             axes.set_ylabel(textwrap.fill(second.label, _LABEL))
         axes.set_title(panel[0] if len(engines) == 1 else f"{panel[0]}, {panel[1]}")
     if len({(second.column, second.values) for second in seconds}) == 1:
         for axes in drawn:
-            axes.tick_params(labelleft=axes in drawn[:: _columns(axes)])
+            axes.tick_params(labelleft=axes in leftmost)
     bottom(drawn, first.label)
     what = column if value is not None else "Speedup"
     bar = figure.colorbar(mpl.cm.ScalarMappable(shown, _COLOURS), ax=drawn, shrink=0.6, aspect=30)
@@ -126,36 +119,32 @@ def heatmap(
         bar.ax.yaxis.set_minor_locator(NullLocator())
     names = dict.fromkeys((first.label, *(second.label for second in seconds)))
     title = f"{what} over {' and '.join(map(in_sentence, names)) if len(names) == 2 else 'two axes'}"
-    factors = {key.label: effect[key.column] for key in keys if key.column in effect}
+    factors = {key.label: varied.effect[key.column] for key in keys if key.column in varied.effect}
     notes += held_notes(held, len({str(panel[0]).rsplit("_", 1)[0] for panel in panels}), factors)
     if base:
         notes.append(f"GPU active time, relative to that at {base}")
     if any(table["low"].notna().any() for table in tables):
         notes.append("small numbers in a cell: the interval")
-    handles = crosses(tables)
-    legend(figure, list(handles.values()), list(handles))
+    data = pd.concat(tables, ignore_index=True)
+    legend(figure, interval.crosses(data).items())
     unique = tuple(dict.fromkeys((machine_note(rows, engines), *interval.note(rows), *notes)))
-    return finish(figure, pd.concat(tables, ignore_index=True), title, unique)
+    return finish(figure, data, title, unique)
 
 
 def _own(rows: pd.DataFrame, panel: tuple[Any, ...]) -> pd.DataFrame:
-    own: pd.DataFrame = rows[(rows["workload"] == panel[0]) & (rows["engine"] == panel[1])]
-    own.attrs = dict(rows.attrs)
-    return own
+    return rows[(rows["workload"] == panel[0]) & (rows["engine"] == panel[1])]
 
 
 def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:
-    candidates = [axis(own, key.column) for key in keys if own[key.column].nunique() > 1]
-    if y is not None:
-        candidates = [candidate for candidate in candidates if candidate.column == y]
-    return next(iter(candidates), None)
+    found = (key for key in keys if own[key.column].nunique() > 1 and y in (None, key.column))
+    return next((axis(own, key.column) for key in found), None)
 
 
 def _table(own: pd.DataFrame, across: Axis, up: Axis, column: str) -> pd.DataFrame:
     """One row per cell: both axes' values, the value shown, its interval, and whether it was measured."""
     own = own.dropna(subset=[up.column])
     data = own[["engine", "workload", "point", across.column, up.column, column]].copy()
-    data["value"], data["unmeasured"] = own[column].astype(float), unmeasured(own)
+    data["value"], data["unmeasured"] = own[column].astype(float), interval.unmeasured(own)
     power = 1 if column in (TIME, "gpu_cycles") else 0
     data[["low", "high"]] = interval.ends(own, data["value"], power)
     if "_base" in own.columns:
@@ -189,7 +178,7 @@ def _draw(axes: Axes, table: pd.DataFrame, across: Axis, up: Axis, shown: Normal
     away = table[table["unmeasured"]]
     if len(away):
         x, y = ([one.values.index(value) for value in away[one.column]] for one in (across, up))
-        axes.plot(np.array(x) + 0.88, np.array(y) + 0.8, **CROSS)
+        axes.plot(np.array(x) + 0.88, np.array(y) + 0.8, **interval.CROSS)
     if cells.size > _CELLS_WITH_TEXT:
         return
     for _, row in table[np.isfinite(table["value"])].iterrows():
@@ -201,12 +190,6 @@ def _draw(axes: Axes, table: pd.DataFrame, across: Axis, up: Axis, shown: Normal
         if spread:
             text = f"{_short(row['low'])}–{_short(row['high'])}"
             axes.text(left + 0.5, floor + 0.25, text, fontsize=3.8, **look)
-
-
-def _columns(axes: Axes) -> int:
-    spec = axes.get_subplotspec()
-    assert spec is not None
-    return int(spec.get_gridspec().ncols)
 
 
 def _short(value: float) -> str:

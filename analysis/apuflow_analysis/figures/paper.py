@@ -10,13 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from apuflow_analysis.figures.choice import FigureError, Where
-from apuflow_analysis.figures.interval import note
-from apuflow_analysis.figures.panels import origin_notes
+from apuflow_analysis.figures.axis import FigureError, Where
+from apuflow_analysis.figures.interval import note, origin_notes
+from apuflow_analysis.figures.plot import GREEN, VERMILLION, Plot, finish, style, text_table
 from apuflow_analysis.figures.selection import DIRECTIONS, completed, engines_of, machine_note, reading_order
-from apuflow_analysis.figures.style import GREEN, VERMILLION, Plot, finish, style
-from apuflow_analysis.figures.text_table import text_table
-from apuflow_analysis.tables.bounds import BOUNDS
+from apuflow_analysis.tables.columns import BOUNDS, busy
 
 NEEDED = ("ipc", "occupancy", "valu_utilization", "stall_share_memory")
 BUSY = ("conv", "lrn", "pool", "fc")
@@ -45,10 +43,7 @@ _STALLS = {
 def statements(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """What the paper says of its primitives, whether it holds on this machine, with numbers and why.
 
-    Args:
-        frame: one point per workload and engine, of the paper's primitives.
-        x: has no meaning here.
-        where: rows to keep.
+    The table has one point per workload and engine; ``x`` has no meaning here.
 
     Raises:
         FigureError: a workload has several points, or none of the statements' primitives is there.
@@ -56,13 +51,11 @@ def statements(frame: pd.DataFrame, *, x: str | None = None, where: Where = None
     rows, notes = completed(frame, where)
     engines = engines_of(rows)
     own = rows[rows["engine"] == engines[0]]
-    if own["workload"].duplicated().any():
-        raise FigureError(
-            "the paper's statements are about one machine",
-            key="workload",
-            value=own.loc[own["workload"].duplicated(), "workload"].iloc[0],
-            remedy="select one point per workload with where=, or use a sweep in which nothing varies",
-        )
+    twice = own.loc[own["workload"].duplicated(), "workload"]
+    if len(twice):
+        message = "the paper's statements are about one machine"
+        remedy = "select one point per workload with where=, or use a sweep in which nothing varies"
+        raise FigureError(message, key="workload", value=twice.iloc[0], remedy=remedy)
     judged = list(_judge(own.set_index("workload")))
     if not judged:
         raise FigureError("the table has none of the primitives that the paper speaks of")
@@ -86,28 +79,29 @@ def _judge(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
         yield (
             "ReLU is memory bound",
             "more than half of the stalls are for memory, and a part of the memory path is the bound",
-            _verdict(bool((memory > HALF).all() and bound)),
+            HOLDS if (memory > HALF).all() and bound else NOT,
             f"stalled on memory {_percents(memory)}; VALU busy {_percents(valu)}",
             _why(pair),
         )
         yield (
             "Activation: low occupancy",
             f"less than {100 * HALF:.0f} % of the wavefront slots are occupied",
-            _verdict(bool((pair["occupancy"] < HALF).all())),
+            HOLDS if (pair["occupancy"] < HALF).all() else NOT,
             f"occupancy {_percents(pair['occupancy'])}",
             _why(pair),
         )
     for program in BUSY:
         if (pair := _pair(rows, program)) is None:
             continue
-        verdict, reason = _busy_alus(pair["valu_utilization"])
+        valu = pair["valu_utilization"]
+        high, low = (valu >= HIGH).all(), (valu < LOW).any()
         yield (
             f"{program}: high in IPC and in use of the ALUs",
             f"the ALUs are busy for {100 * HIGH:.0f} % or more (nvprof's level high); an IPC of warps of 32 "
             "has no equal here",
-            verdict,
-            f"IPC {_numbers(pair['ipc'])}; VALU busy {_percents(pair['valu_utilization'])}",
-            "; ".join(text for text in (reason, _why(pair)) if text),
+            HOLDS if high else NOT if low else UNKNOWN,
+            f"IPC {_numbers(pair['ipc'])}; VALU busy {_percents(valu)}",
+            ("" if high or low else "between nvprof's levels low and high; ") + _why(pair),
         )
     if (pair := _pair(rows, "pool")) is not None and len(pair) == 2:
         (occupancy, other_occupancy), (ipc, other_ipc) = pair["occupancy"], pair["ipc"]
@@ -115,32 +109,15 @@ def _judge(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, str, str]]:
             ("higher occupancy", other_occupancy > occupancy, f"occupancy {_percents(pair['occupancy'])}"),
             ("lower IPC", other_ipc < ipc, f"IPC {_numbers(pair['ipc'])}"),
         ):
-            yield (
-                f"Pooling: backward has {said} than forward",
-                f"backward's is {said.split()[0]}",
-                _verdict(bool(right)),
-                numbers,
-                _why(pair),
-            )
-
-
-def _busy_alus(valu: pd.Series[float]) -> tuple[str, str]:
-    """The verdict on a high use of the ALUs, and the reason where there is none."""
-    if (valu >= HIGH).all():
-        return HOLDS, ""
-    if (valu < LOW).any():
-        return NOT, ""
-    return UNKNOWN, "between nvprof's levels low and high"
+            statement = f"Pooling: backward has {said} than forward"
+            verdict = HOLDS if right else NOT
+            yield statement, f"backward's is {said.split()[0]}", verdict, numbers, _why(pair)
 
 
 def _pair(rows: pd.DataFrame, program: str) -> pd.DataFrame | None:
     names = [name for name in (f"{program}_fwd", f"{program}_bwd") if name in rows.index]
     found = rows.loc[names].dropna(subset=list(NEEDED))
     return found if len(found) else None
-
-
-def _verdict(right: bool) -> str:
-    return HOLDS if right else NOT
 
 
 def _why(pair: pd.DataFrame) -> str:
@@ -162,10 +139,7 @@ def _why(pair: pd.DataFrame) -> str:
 
 def _use(row: pd.Series[Any], bound: str) -> str:
     """How busy the unit that limits a point is; where none does, the busiest one."""
-    shares: dict[str, float] = {}
-    for name, limit in BOUNDS.items():
-        known = [float(row[metric]) for metric in limit.metrics if metric in row and not pd.isna(row[metric])]
-        shares.update({name: known[0]} if known else {})
+    shares = busy(row)
     if bound in shares:
         return f" (busy {100 * shares[bound]:.0f} %)"
     if BOUNDS[bound].metrics or not shares:
@@ -187,13 +161,8 @@ def _percents(values: pd.Series[float]) -> str:
 def dominant_kernels(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
     """The kernel that takes most of a benchmark's GPU cycles, forward and backward (the paper's table 4).
 
-    Args:
-        frame: one row per kernel launch; of several points of a workload the last one counts.
-        x: has no meaning here.
-        where: rows to keep.
-
-    Raises:
-        FigureError: the table does not tell kernels apart.
+    The table has one row per kernel launch; of several points of a workload the last one counts. ``x`` has no
+    meaning here.
     """
     rows, notes = completed(frame, where, wrong_too=True)
     rows = rows[rows["engine"] == engines_of(rows)[0]].dropna(subset=["kernel", "gpu_cycles"])
@@ -216,8 +185,7 @@ def dominant_kernels(frame: pd.DataFrame, *, x: str | None = None, where: Where 
         [0.14, 0.35, 0.08, 0.35, 0.08],
     )
     title = "Dominant kernels (as table 4 of the DNNMark paper)"
-    said = (*notes, "share of the benchmark's GPU cycles")
-    all_notes = (machine_note(rows, engines_of(rows)), *note(rows), *said)
+    notes = [machine_note(rows, engines_of(rows)), *note(rows), *notes, "share of the benchmark's GPU cycles"]
     places = [order.index(name) for name in top["program"]]
     data = top.assign(_place=places).sort_values(["_place", "direction"], ascending=[True, False])
-    return finish(figure, data.drop(columns="_place").reset_index(drop=True), title, all_notes)
+    return finish(figure, data.drop(columns="_place").reset_index(drop=True), title, notes)

@@ -8,46 +8,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
 from apuflow.core.engines import is_batch
-from apuflow_analysis.figures.axis import axis_columns, label, short_label
-from apuflow_analysis.figures.choice import Where, choice_of
+from apuflow_analysis.figures import plot
+from apuflow_analysis.figures.axis import Where, axis_columns, choice_of, label, short_label
 from apuflow_analysis.figures.interval import note
-from apuflow_analysis.figures.output import save
 from apuflow_analysis.figures.selection import completed, engines_of, machine_note
-from apuflow_analysis.figures.style import (
-    BLUE,
-    GREY,
-    SINGLE_WIDTH,
-    VERMILLION,
-    Plot,
-    finish,
-    legend,
-    log_ticks,
-    new_figure,
-    style,
-)
-from apuflow_analysis.figures.text_table import text_table
 from apuflow_analysis.tables.objectives import CYCLES, of_machines, pareto, values
 
 TITLE = "Points that none beats"
 _MOST_ROWS = 30
 
 
-@style()
-def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
+@plot.style()
+def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> plot.Plot:
     """The points that none beats, of each engine, the best of the first objective first.
 
-    Args:
-        frame: a result table whose choice names objectives; several workloads add up.
-        x: has no meaning here.
-        where: rows to keep.
-
-    Raises:
-        FigureError: no completed point.
+    Several workloads add up; ``x`` has no meaning here.
     """
     rows, objectives, axes, notes = _searched(frame, where)
     own = rows[rows["best"]].reset_index(drop=True)
@@ -55,25 +36,16 @@ def best_points(frame: pd.DataFrame, *, x: str | None = None, where: Where = Non
     if len(shown) < len(own):
         notes.append(f"the first {len(shown)} of {len(own)} are shown; the CSV has all")
     columns = ["engine", *axes, *objectives]
-    figure = text_table(
+    figure = plot.text_table(
         ["Engine", *map(short_label, axes), *objectives],
         [[_text(row[name]) for name in columns] for _, row in shown.iterrows()],
         [1 / len(columns)] * len(columns),
     )
-    return finish(figure, own, TITLE, notes)
+    return plot.finish(figure, own, TITLE, notes)
 
 
-def front(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
-    """The sweep's first two objectives against each other.
-
-    Args:
-        frame: a result table whose choice names two objectives or more; several workloads add up.
-        x: has no meaning here.
-        where: rows to keep.
-
-    Raises:
-        FigureError: no completed point.
-    """
+def front(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> plot.Plot:
+    """The sweep's first two objectives against each other; as ``best_points``."""
     rows, objectives, _, notes = _searched(frame, where)
     return _scatter(rows, objectives[:2], notes)
 
@@ -88,8 +60,8 @@ def write_pareto(rows: pd.DataFrame, objectives: Sequence[str], stem: Path) -> S
     """
     judged = rows["judged"] if "judged" in rows.columns else pd.Series(False, index=rows.index)
     told = rows.assign(engine=judged.map({True: "gem5-kernels", False: "preview"}))
-    plot = _scatter(told, objectives, [f"{len(rows)} points, {int(rows['best'].sum())} of them best"])
-    return save(plot.figure, plot.data, stem)
+    drawn = _scatter(told, objectives, [f"{len(rows)} points, {int(rows['best'].sum())} of them best"])
+    return plot.save(drawn.figure, drawn.data, stem)
 
 
 def _searched(
@@ -109,48 +81,42 @@ def _searched(
         own = of_machines(done[done["engine"] == engine], axes, objectives, workloads)
         own = own.sort_values(list(objectives), kind="stable")
         parts.append(own.assign(engine=engine, best=pareto(own[list(objectives)].to_numpy(dtype=float))))
-    together = [f"sums of {workloads} workloads"] if workloads > 1 else []
-    rows = pd.concat(parts, ignore_index=True)
-    said = [machine_note(done, engines_of(done)), *note(done), *notes, *together]
-    return rows, objectives, axes, said
+    notes += [f"sums of {workloads} workloads"] if workloads > 1 else []
+    said = [machine_note(done, engines_of(done)), *note(done), *notes]
+    return pd.concat(parts, ignore_index=True), objectives, axes, said
 
 
-def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]) -> Plot:
+@plot.style()
+def _scatter(rows: pd.DataFrame, objectives: Sequence[str], notes: Sequence[str]) -> plot.Plot:
     across, up = objectives
-    with style():
-        figure = new_figure(SINGLE_WIDTH, 3.1)
-        axes = figure.subplots()
-        handles, labels = [], []
-        for engine, own in rows.groupby("engine", sort=False):
-            colour = GREY if is_batch(str(engine)) else BLUE
-            look: dict[str, Any] = {"marker": "o", "color": colour, "markersize": 2.5}
-            handles += axes.plot(own[across], own[up], linestyle="none", **look)
-            labels.append(f"a point by {engine}")
-            best = own[own["best"]].sort_values(across)
-            if is_batch(str(engine)) and (drawn := _intervals(axes, best, objectives)):
-                handles.append(drawn)
-                labels.append(f"{engine}: interval of the cycles")
-            if len(best):
-                ring: dict[str, Any] = {
-                    "markerfacecolor": "none",
-                    "markeredgecolor": VERMILLION,
-                    "markersize": 6,
-                }
-                handles += axes.plot(best[across], best[up], color=colour, marker="o", linewidth=0.8, **ring)
-                labels.append(f"{engine}: none is better in both")
-        for scale, set_log, column in (
-            (axes.xaxis, axes.set_xscale, rows[across]),
-            (axes.yaxis, axes.set_yscale, rows[up]),
-        ):
-            if column.min() > 0 and column.max() / column.min() >= 20:
-                set_log("log")
-                log_ticks(scale, column.min(), column.max())
-            elif column.max() >= 10_000:
-                scale.set_major_formatter(EngFormatter(sep=""))
-        axes.set_xlabel(_label(across))
-        axes.set_ylabel(_label(up))
-        legend(figure, handles, labels)
-        return finish(figure, rows, TITLE, notes)
+    figure = plot.new_figure(plot.SINGLE_WIDTH, 3.1)
+    axes = figure.subplots()
+    entries: list[tuple[str, Artist]] = []
+    for engine, own in rows.groupby("engine", sort=False):
+        batch = is_batch(str(engine))
+        look: dict[str, Any] = {"marker": "o", "color": plot.GREY if batch else plot.BLUE}
+        [points] = axes.plot(own[across], own[up], linestyle="none", markersize=2.5, **look)
+        entries.append((f"a point by {engine}", points))
+        best = own[own["best"]].sort_values(across)
+        if batch and (drawn := _intervals(axes, best, objectives)):
+            entries.append((f"{engine}: interval of the cycles", drawn))
+        if len(best):
+            look |= {"markerfacecolor": "none", "markeredgecolor": plot.VERMILLION, "markersize": 6}
+            [line] = axes.plot(best[across], best[up], linewidth=0.8, **look)
+            entries.append((f"{engine}: none is better in both", line))
+    for scale, set_log, column in (
+        (axes.xaxis, axes.set_xscale, rows[across]),
+        (axes.yaxis, axes.set_yscale, rows[up]),
+    ):
+        if column.min() > 0 and column.max() / column.min() >= 20:
+            set_log("log")
+            plot.log_ticks(scale, column.min(), column.max())
+        elif column.max() >= 10_000:
+            scale.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlabel(_label(across))
+    axes.set_ylabel(_label(up))
+    plot.legend(figure, entries)
+    return plot.finish(figure, rows, TITLE, notes)
 
 
 def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Line2D | None:
@@ -160,9 +126,9 @@ def _intervals(axes: Axes, best: pd.DataFrame, objectives: Sequence[str]) -> Lin
         return None
     ends = np.array([best[cycles] - best[low], best[high] - best[cycles]], dtype=float)
     way: dict[str, Any] = {"xerr" if objectives[0] == cycles else "yerr": np.maximum(ends, 0.0)}
-    look: dict[str, Any] = {"fmt": "none", "ecolor": GREY, "elinewidth": 0.6, "capsize": 2}
+    look: dict[str, Any] = {"fmt": "none", "ecolor": plot.GREY, "elinewidth": 0.6, "capsize": 2}
     axes.errorbar(best[objectives[0]], best[objectives[1]], **look, **way)
-    return Line2D([], [], color=GREY, linewidth=0.6)
+    return Line2D([], [], color=plot.GREY, linewidth=0.6)
 
 
 def _label(objective: str) -> str:

@@ -1,23 +1,189 @@
-"""Figures by name: drawing one, and whether a table can carry it."""
+"""Figures by name: what each shows and needs, whether a table can carry it, and drawing it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from apuflow.core.engines import ENGINES
-from apuflow_analysis.figures.axis import axis, axis_columns
-from apuflow_analysis.figures.choice import Choice, FigureError, choice_of, choose
-from apuflow_analysis.figures.output import notice
-from apuflow_analysis.figures.selection import completed, independent
-from apuflow_analysis.figures.specs import FIGURES, FigureSpec
-from apuflow_analysis.figures.style import Plot
+from apuflow_analysis.figures import (
+    comparisons,
+    heat,
+    limits,
+    lines,
+    paper,
+    pareto,
+    roofline,
+    shares,
+    suites,
+)
+from apuflow_analysis.figures.axis import (
+    Choice,
+    FigureError,
+    axis,
+    axis_columns,
+    choice_of,
+    choose,
+    independent,
+)
+from apuflow_analysis.figures.lines import Quantity
+from apuflow_analysis.figures.plot import Plot, notice
+from apuflow_analysis.figures.selection import completed
 
-PER_KERNEL = frozenset(name for name, facts in ENGINES.items() if facts.tells_kernels)
-"""Engines that tell the kernels of a point apart, whatever the release."""
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """One entry of the registry.
+
+    Attributes:
+        name: file name and target.
+        draw: ``draw(frame, *, x=None, where=None, ...) -> Plot``: the result table (or several combined), the
+            column across (by default as the sweep says, else the axis with the greatest effect), and the rows
+            to keep (column to a value or several).
+        needed: columns of which the table must have at least one number each.
+        axes, engines, releases, objectives: how many of these there must be at least: axes that vary, engines
+            and releases with rows, objectives of the sweep.
+        any_of: columns of which at least one must have numbers.
+        per_kernel: whether it needs a table with one row per kernel launch instead of one per point.
+        per_item: whether it needs the items of suites instead.
+        on_request: whether a report has it only where the sweep names it.
+        caption: what it shows, in a sentence or two (``_CAPTIONS``).
+    """
+
+    name: str
+    title: str
+    draw: Callable[..., Plot]
+    needed: tuple[str, ...] = ()
+    axes: int = 0
+    engines: int = 1
+    releases: int = 0
+    objectives: int = 0
+    any_of: tuple[str, ...] = ()
+    per_kernel: bool = False
+    per_item: bool = False
+    on_request: bool = False
+    caption: str = ""
+
+
+def _over(name: str, shown: Quantity) -> FigureSpec:
+    return FigureSpec(name, shown.title, partial(lines.over, shown=shown), (shown.column,))
+
+
+def _parts(name: str, title: str, parts: Sequence[tuple[str, str, str]], meaning: str) -> FigureSpec:
+    draw = partial(shares.stacked, parts=parts, title=title, meaning=meaning)
+    return FigureSpec(name, title, draw, any_of=tuple(column for column, _, _ in parts))
+
+
+def _suites(name: str, title: str, draw: Callable[..., Plot]) -> FigureSpec:
+    return FigureSpec(name, title, draw, (suites.ITERATION, suites.TIME), per_item=True)
+
+
+def _shares(name: str, title: str, part: str) -> FigureSpec:
+    return _suites(name, title, partial(suites.shares, part=part, title=title))
+
+
+_CYCLES = (comparisons.VALUE,)
+_LAUNCHES = (shares.KERNEL, shares.CYCLES)
+_STALLS = "Shares of the cycles of resident wavefronts that did not issue"
+_PAPER = "Statements of the DNNMark paper"
+_SPECS: tuple[FigureSpec, ...] = (
+    FigureSpec("speedup", "Speedup", lines.speedup, (lines.TIME,), axes=1),
+    _over("cycles", Quantity("gpu_cycles", "GPU cycles", "GPU cycles", logarithmic=True, power=1)),
+    FigureSpec("bound", "What limits each point", limits.bounds, (limits.BOUND,)),
+    _over("ipc", Quantity("ipc", "IPC per compute unit", "Instructions per cycle", paper=9, power=-1)),
+    _over("occupancy", Quantity("occupancy", "Occupancy", "Achieved occupancy", percent=True, paper=10)),
+    _over(
+        "eligible",
+        Quantity("eligible_wavefronts", "Eligible wavefronts", "Eligible wavefronts per cycle", paper=11),
+    ),
+    _over(
+        "tcp_hit_rate",
+        Quantity("tcp_load_hit_rate", "TCP hit rate", "TCP (L1) load hit rate", percent=True),
+    ),
+    _over("tcc_hit_rate", Quantity("tcc_hit_rate", "TCC hit rate", "TCC (L2) hit rate", percent=True)),
+    _over(
+        "dram_bandwidth",
+        Quantity("dram_read_bandwidth", "GB/s", "DRAM read bandwidth", factor=1e-9, power=-1),
+    ),
+    FigureSpec("utilization", "Utilization by unit", limits.utilization, any_of=limits.METRICS),
+    _parts("stalls", "Stall reasons", shares.STALLS, _STALLS),
+    _parts("instruction_mix", "Instruction mix", shares.MIX, "Shares of the wavefront instructions executed"),
+    FigureSpec(
+        "roofline",
+        "Roofline",
+        roofline.roofline,
+        ("gpu_time", *roofline.MACHINE),
+        any_of=("flops", "valu_thread_cycles"),
+    ),
+    FigureSpec("heatmap", "Heat map", heat.heatmap, (heat.TIME,), axes=2),
+    FigureSpec("engines", "Engines compared", comparisons.engine_comparison, _CYCLES, engines=2),
+    FigureSpec(
+        "releases", "What changed between releases", comparisons.release_comparison, _CYCLES, releases=2
+    ),
+    FigureSpec("kernels", "GPU cycles by kernel", shares.kernel_breakdown, _LAUNCHES, per_kernel=True),
+    _shares("operations", "Time by kind of layer", "op"),
+    _shares("phases", "Time by phase", "phase"),
+    _suites("layers", "Time layer by layer", suites.timeline),
+    _suites("memory", "Memory by part", suites.memory),
+    _suites("memory_images", "Memory over images", suites.memory_over_images),
+    FigureSpec("paper_statements", _PAPER, paper.statements, paper.NEEDED, on_request=True),
+    FigureSpec(
+        "dominant_kernels",
+        "Dominant kernels",
+        paper.dominant_kernels,
+        _LAUNCHES,
+        per_kernel=True,
+        on_request=True,
+    ),
+    FigureSpec(
+        "best_points", "Best points", pareto.best_points, _CYCLES, axes=1, objectives=1, on_request=True
+    ),
+    FigureSpec("pareto", pareto.TITLE, pareto.front, _CYCLES, axes=1, objectives=2, on_request=True),
+)
+_CAPTIONS = {
+    "speedup": "Speedup of the GPU's active time relative to the point that the figure names, with the ideal "
+    "line; a ring marks where a line first reaches 90 % of its maximum.",
+    "cycles": "GPU cycles in which at least one compute unit was awake.",
+    "bound": "The unit, link or latency that limits each point, where the engine knows it.",
+    "ipc": "Wavefront instructions per awake cycle of a compute unit (DNNMark paper, figure 9).",
+    "occupancy": "Share of the wavefront slots that hold a wavefront (DNNMark paper, figure 10).",
+    "eligible": "Wavefronts with an instruction ready, per cycle and compute unit (DNNMark paper, figure "
+    "11).",
+    "tcp_hit_rate": "Share of the vector loads' cache lines that hit in the TCP.",
+    "tcc_hit_rate": "Share of the accesses that hit in the TCC.",
+    "dram_bandwidth": "Bytes read from memory per second of the GPU's active time.",
+    "utilization": "How busy each unit and link is, at the smallest and the largest machine; a diamond marks "
+    "what limits the point (DNNMark paper, figure 12).",
+    "stalls": "Why resident wavefronts did not issue, at the smallest and the largest machine.",
+    "instruction_mix": "Wavefront instructions by class, at the smallest and the largest machine.",
+    "roofline": "Attained throughput over operations per byte, under the ceilings of the machine's units and "
+    "links.",
+    "heatmap": "Speedup over two axes at once, per workload.",
+    "engines": "GPU cycles of the same points by different engines.",
+    "releases": "Cycles, instructions and DRAM traffic of the same points on several gem5 releases, over the "
+    "oldest.",
+    "kernels": "Shares of each point's GPU cycles by kernel.",
+    "operations": "Shares of an iteration's time by kind of layer.",
+    "phases": "Shares of an iteration's time by phase: forward, backward, update, communication.",
+    "layers": "Time of each step of an iteration, in the order of its run.",
+    "memory": "Memory of an iteration: weights, activations, gradients, workspace.",
+    "memory_images": "Memory of an iteration by part, over the images of the iteration.",
+    "paper_statements": "What the DNNMark paper says of its primitives, whether it holds here, with numbers "
+    "and why.",
+    "dominant_kernels": "The kernel with most of each benchmark's GPU cycles, forward and backward (DNNMark "
+    "paper, table 4).",
+    "best_points": "Points that none beats in every objective of the sweep, the best of the first objective "
+    "first.",
+    "pareto": "The sweep's first two objectives against each other, and the points that none beats.",
+}
+"""What each figure shows, in a sentence or two."""
+FIGURES: Mapping[str, FigureSpec] = {
+    spec.name: replace(spec, caption=_CAPTIONS[spec.name]) for spec in _SPECS
+}
 
 
 def make(
@@ -47,8 +213,10 @@ def make(
     spec = _spec(name)
     if lines is not None or baseline is not None:
         frame = choose(frame, Choice(x, None if lines is None else tuple(lines), baseline or {}))
-    reason = refusal(name, frame)
+    reason = _refusal(spec, frame)
     if reason is not None:
+        others = ", ".join(applicable(frame)) if reason.remedy is None else ""
+        reason.remedy = reason.remedy or f"figures that this table can carry: {others or 'none'}"
         raise reason
     plot = spec.draw(frame, x=x, where=where, **options)
     caption = " ".join([spec.caption, *(f"{note[0].upper()}{note[1:]}." for note in plot.notes if note)])
@@ -68,74 +236,67 @@ def make_or_say(name: str, frame: pd.DataFrame) -> Plot:
         return notice(name, spec.title, error.message)
 
 
-def refusal(name: str, frame: pd.DataFrame) -> FigureError | None:
-    """Why a table cannot carry a figure, or None when it can."""
-    reason = _refusal(_spec(name), frame)
-    if reason is None or reason.remedy is not None:
-        return reason
-    others = tuple(spec.name for spec in FIGURES.values() if _refusal(spec, frame) is None)
-    return FigureError(
-        reason.message,
-        key=reason.key,
-        value=reason.value,
-        remedy=f"figures that this table can carry: {_names(others)}",
-    )
-
-
 def _refusal(spec: FigureSpec, frame: pd.DataFrame) -> FigureError | None:
-    name = spec.name
+    """Why a table cannot carry a figure, or None when it can."""
+    figure = f"the figure {spec.name}"
     if spec.per_item:
         missing = [column for column in spec.needed if column not in frame.columns]
-        said = f"the figure {name} is of suites, and this is no table of their items"
+        said = f"{figure} is of suites, and this is no table of their items"
         return FigureError(said, key=missing[0]) if missing else None
     try:
         rows, _ = completed(frame)
     except FigureError as error:
         return error
+    named = [column for column in (*spec.needed, *spec.any_of) if column in rows]
+    known = {column for column in named if rows[column].notna().any()}
     for column in spec.needed:
-        if column not in rows.columns or rows[column].isna().all():
-            return FigureError(f"the table has no numbers for the figure {name}", key=column)
-    if spec.any_of and not any(
-        column in rows.columns and rows[column].notna().any() for column in spec.any_of
+        if column not in known:
+            return FigureError(f"the table has no numbers for {figure}", key=column)
+    if spec.any_of and not known & set(spec.any_of):
+        return FigureError(f"the table has none of {figure}'s columns", key=", ".join(spec.any_of))
+    varying, _ = independent(rows, [axis(rows, column) for column in axis_columns(rows)])
+    for key, needed, found, said, remedy in (
+        (
+            None,
+            spec.axes,
+            [varied.column for varied in varying],
+            f"needs {spec.axes} or more axes that vary by themselves",
+            "give the sweep more axes, or ask for another figure",
+        ),
+        (
+            "figures.objectives",
+            spec.objectives,
+            list(choice_of(frame).objectives),
+            f"needs {spec.objectives} or more objectives",
+            "name them in the sweep: figures: {objectives: [gpu_cycles, 'tcc_size / 1e6']}",
+        ),
+        (
+            "release",
+            spec.releases,
+            _values(rows, "release"),
+            "compares gem5 releases and the table has {}",
+            "give the sweep an axis release",
+        ),
+        (
+            "engine",
+            spec.engines,
+            _values(rows, "engine"),
+            "compares engines and the table has {}",
+            "name several engines in the sweep",
+        ),
     ):
-        return FigureError(f"the table has none of the figure {name}'s columns", key=", ".join(spec.any_of))
-    varying, _ = independent(rows, [axis(rows, name) for name in axis_columns(rows)], [])
-    if len(varying) < spec.axes:
-        return FigureError(
-            f"the figure {name} needs {spec.axes} or more axes that vary by themselves",
-            value=[varied.column for varied in varying],
-            remedy="give the sweep more axes, or ask for another figure",
-        )
-    objectives = choice_of(frame).objectives
-    if len(objectives) < spec.objectives:
-        return FigureError(
-            f"the figure {name} needs {spec.objectives} or more objectives",
-            key="figures.objectives",
-            value=list(objectives),
-            remedy="name them in the sweep: figures: {objectives: [gpu_cycles, 'tcc_size / 1e6']}",
-        )
-    found = sorted(set(map(str, rows["release"]))) if "release" in rows.columns else []
-    if len(found) < spec.releases:
-        return FigureError(
-            f"the figure {name} compares gem5 releases and the table has {len(found)}",
-            key="release",
-            value=found,
-            remedy="give the sweep an axis release",
-        )
-    engines = sorted(set(map(str, rows["engine"])))
-    if len(engines) < spec.engines:
-        return FigureError(
-            f"the figure {name} compares engines and the table has {len(engines)}",
-            key="engine",
-            value=engines,
-            remedy="name several engines in the sweep",
-        )
+        if len(found) < needed:
+            return FigureError(f"{figure} {said.format(len(found))}", key=key, value=found, remedy=remedy)
     return None
+
+
+def _values(rows: pd.DataFrame, column: str) -> list[str]:
+    return sorted(set(map(str, rows[column]))) if column in rows.columns else []
 
 
 def applicable(frame: pd.DataFrame) -> tuple[str, ...]:
     """Names of the figures that a table can carry."""
-    return tuple(spec.name for spec in FIGURES.values() if _refusal(spec, frame) is None)
+    return tuple(name for name, spec in FIGURES.items() if _refusal(spec, frame) is None)
 
 
 def planned(
@@ -150,20 +311,19 @@ def planned(
 
     Args:
         axes: what varies, with more than one value each; lists that advance together count once.
-        engines: the sweep's engines.
         workloads: whether it runs workloads, whose kernels are told apart.
-        of_suites: whether it runs suites.
         named: figures that it names.
 
     Returns:
         Names; a figure whose metric no engine reports turns out as a ``notice``.
     """
+    kernels = workloads and any(name in ENGINES and ENGINES[name].tells_kernels for name in engines)
     return tuple(
         spec.name
-        for spec in FIGURES.values()
+        for spec in _SPECS
         if len(axes) >= spec.axes and len(engines) >= spec.engines
         if spec.releases < 2 or "release" in axes
-        if not spec.per_kernel or (workloads and set(engines) & PER_KERNEL)
+        if kernels or not spec.per_kernel
         if of_suites or not spec.per_item
         if spec.name in named or not spec.on_request
     )
@@ -171,9 +331,5 @@ def planned(
 
 def _spec(name: str) -> FigureSpec:
     if name not in FIGURES:
-        raise FigureError("there is no such figure", value=name, remedy=f"figures: {_names(tuple(FIGURES))}")
+        raise FigureError("there is no such figure", value=name, remedy=f"figures: {', '.join(FIGURES)}")
     return FIGURES[name]
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"

@@ -11,22 +11,27 @@ import numpy as np
 import pandas as pd
 
 from apuflow.core.engines import ENGINES, SIMULATING, engine_facts
+from apuflow.core.products import BOTH, joined
 from apuflow.core.words import many
 from apuflow_analysis.figures import interval
-from apuflow_analysis.figures.axis import COMPUTE_UNITS, Axis, axis, axis_columns, label, short_label
-from apuflow_analysis.figures.choice import (
+from apuflow_analysis.figures.axis import (
+    COMPUTE_UNITS,
+    Axis,
     FigureError,
     Where,
-    across,
+    axes_of,
+    axis,
     choice_of,
-    effects,
     held_at,
+    independent,
+    label,
     matching,
     ranked,
+    short_label,
 )
-from apuflow_analysis.tables.columns import WRONG
+from apuflow_analysis.tables.columns import PRODUCTS, WRONG, flagged
+from apuflow_analysis.tables.records import COMPLETED
 
-COMPLETED = "completed"
 MOST_LINES = 8
 """Lines in one panel that a reader can still tell apart."""
 
@@ -64,18 +69,19 @@ class Selection:
     baseline: Mapping[str, Any]
     notes: tuple[str, ...]
 
+    @property
+    def x_label(self) -> str | None:
+        """What to write at the axis across, if there is one."""
+        return self.x.label if self.x is not None else None
+
 
 def combine(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The tables of a sweep's workloads as one, its axes being those of all of them."""
     axes = tuple(dict.fromkeys(name for frame in frames for name in frame.attrs.get("axes", ())))
-    bare = []
-    for frame in frames:
-        copy = frame.copy()
-        copy.attrs = {}
-        bare.append(copy.dropna(axis="columns", how="all"))
     names = list(dict.fromkeys(name for frame in frames for name in frame.columns))
-    joined = pd.concat(bare, ignore_index=True).reindex(columns=names)
-    joined.attrs["axes"] = axes
+    known = [frame.dropna(axis="columns", how="all") for frame in frames]
+    joined = pd.concat(known, ignore_index=True).reindex(columns=names)
+    joined.attrs = {"axes": axes}
     return joined
 
 
@@ -90,43 +96,41 @@ def completed(
     Raises:
         FigureError: a column of ``where`` is unknown, or no row is left.
     """
-    notes: list[str] = []
     absent = [name for name in ("engine", "workload", "direction", "status") if name not in frame.columns]
     if absent:
         raise FigureError("this is not a result table: a column is missing", key=absent[0])
-    rows = frame
+    rows, notes = selected(frame, where)
+    done = rows[rows["status"] == COMPLETED].copy()
+    if len(done) < len(rows):
+        notes.append(f"{len(rows) - len(done)} of {len(rows)} points did not complete and are not drawn")
+    if not wrong_too and (wrong := flagged(done, WRONG)).any():
+        names = ", ".join(sorted(set(map(str, done.loc[wrong, "workload"]))))
+        points = many(int(wrong.sum()), "point")
+        notes.append(f"{points} of {names} computed wrong values (column flags) and are not drawn")
+        done = done[~wrong].copy()
+    if done.empty:
+        value = f"{len(rows)} rows selected"
+        remedy = "see the column evidence for what went wrong, or select other rows"
+        raise FigureError("no completed point to draw", value=value, remedy=remedy)
+    done["direction"] = done["direction"].fillna("")
+    done["program"] = [re.sub(r"_(fwd|bwd)$", "", str(name)) for name in done["workload"]]
+    return done, notes
+
+
+def selected(frame: pd.DataFrame, where: Where) -> tuple[pd.DataFrame, list[str]]:
+    """The rows that ``where`` keeps, and notes that say so.
+
+    Raises:
+        FigureError: a column is unknown.
+    """
+    rows, notes = frame, list[str]()
     for column, wanted in (where or {}).items():
         if column not in rows.columns:
             raise FigureError("no such column to select by", key=column, remedy="use a column of the table")
         chosen = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
         rows = rows[rows[column].isin(chosen)]
         notes.append(f"{label(column)}: {', '.join(map(str, chosen))}")
-    done = rows[rows["status"] == COMPLETED].copy()
-    if len(done) < len(rows):
-        notes.append(f"{len(rows) - len(done)} of {len(rows)} points did not complete and are not drawn")
-    done = done if wrong_too else _right(done, notes)
-    if done.empty:
-        raise FigureError(
-            "no completed point to draw",
-            value=f"{len(rows)} rows selected",
-            remedy="see the column evidence for what went wrong, or select other rows",
-        )
-    done["direction"] = done["direction"].fillna("")
-    done["program"] = [re.sub(r"_(fwd|bwd)$", "", str(name)) for name in done["workload"]]
-    done.attrs = dict(frame.attrs)
-    return done, notes
-
-
-def _right(done: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Without rows whose kernels computed something else than they should."""
-    if "flags" not in done.columns:
-        return done
-    wrong = done["flags"].fillna("").astype(str).str.contains(WRONG, regex=False)
-    if wrong.any():
-        names = ", ".join(sorted(set(map(str, done.loc[wrong, "workload"]))))
-        points = many(int(wrong.sum()), "point")
-        notes.append(f"{points} of {names} computed wrong values (column flags) and are not drawn")
-    return done[~wrong].copy()
+    return rows, notes
 
 
 def select(
@@ -140,10 +144,7 @@ def select(
     """Decide what goes across, what makes lines and what is held.
 
     Args:
-        frame: a result table, or several combined.
         needed: columns of which each row must have a number to be drawn.
-        x: column to put across; by default as the sweep says, else the axis with the greatest effect.
-        where: rows to keep: column to a value or several.
         most: combinations of further axes to keep per program; by default what MOST_LINES leaves.
 
     Raises:
@@ -152,18 +153,15 @@ def select(
     choice = choice_of(frame)
     rows, notes = completed(frame, where)
     rows = _with_numbers(rows, needed, notes)
-    varying = [axis(rows, name) for name in axis_columns(rows)]
-    if x is None and choice.x in {candidate.column for candidate in varying}:
-        x = choice.x
-    leaders, _ = independent(rows, varying, [], x)
-    effect = effects(rows, leaders)
-    chosen = across(leaders, effect, x)
+    axes = axes_of(rows, x)
+    chosen, effect = axes.x, axes.effect
     if chosen is not None:
         rows = _with_numbers(rows, [chosen.column], notes)
-    others = [candidate for candidate in varying if chosen is None or candidate.column != chosen.column]
-    keys, follows = independent(rows, others, [chosen.column] if chosen else [])
+    leading = [chosen] if chosen is not None else []
+    others = [one for one in axes.varying if one not in leading]
+    keys, follows = independent(rows, others, [one.column for one in leading])
     keys = ranked(keys, effect, choice.lines)
-    notes += together_notes(rows, follows, [*([chosen] if chosen is not None else []), *keys])
+    notes += _together_notes(rows, follows, [*leading, *keys])
     engines = engines_of(rows)
     directions = tuple(name for name in DIRECTIONS if name in set(rows["direction"]))
     limit = most or max(2, MOST_LINES // (len(directions) * len(engines)))
@@ -171,20 +169,14 @@ def select(
     rows, combinations, ordered = hold(rows, keys, limit, held)
     factors = {key.label: effect[key.column] for key in keys if key.column in effect}
     notes += held_notes(held, rows["program"].nunique(), factors)
-    names = tuple(sorted(pd.unique(rows["program"]), key=_place))
-    if chosen is not None:
-        chosen = axis(rows, chosen.column)
-    baseline = {
-        name: matching(axis(rows, name), value)
-        for name, value in choice.baseline.items()
-        if name in rows.columns
-    }
+    known = {name: value for name, value in choice.baseline.items() if name in rows.columns}
+    baseline = {name: matching(axis(rows, name), value) for name, value in known.items()}
     return Selection(
         rows,
-        chosen,
+        axis(rows, chosen.column) if chosen is not None else None,
         combinations,
         ordered,
-        names,
+        tuple(sorted(pd.unique(rows["program"]), key=_place)),
         directions,
         engines,
         tuple(key.column for key in keys),
@@ -193,28 +185,7 @@ def select(
     )
 
 
-def independent(
-    rows: pd.DataFrame, axes: Sequence[Axis], given: Sequence[str], first: str | None = None
-) -> tuple[list[Axis], list[Axis]]:
-    """Split axes into those that tell rows apart and those that others determine (lists that go together).
-
-    Axes of more values are taken first: of lists that go together, one that repeats a value does not
-    determine the others.
-
-    Args:
-        given: columns that tell rows apart already.
-        first: the axis to take before all others.
-    """
-    keys: list[Axis] = []
-    for candidate in sorted(axes, key=lambda axis: (axis.column != first, -len(axis.values))):
-        by = ["engine", "workload", *given, *(key.column for key in keys)]
-        counts = rows.groupby(by, dropna=False, sort=False)[candidate.column].nunique(dropna=False)
-        if counts.max() > 1:
-            keys.append(candidate)
-    return [axis for axis in axes if axis in keys], [axis for axis in axes if axis not in keys]
-
-
-def together_notes(rows: pd.DataFrame, follows: Sequence[Axis], leading: Sequence[Axis]) -> list[str]:
+def _together_notes(rows: pd.DataFrame, follows: Sequence[Axis], leading: Sequence[Axis]) -> list[str]:
     """With which axis each of the others advances; nothing of one that a workload has at a single value."""
     partners: dict[str, list[str]] = {}
     for candidate in follows:
@@ -255,16 +226,13 @@ def _with_numbers(rows: pd.DataFrame, needed: Sequence[str], notes: list[str]) -
     if kept.empty:
         empty = [name for name in needed if rows[name].isna().all()] or list(needed)
         engines = ", ".join(sorted(set(map(str, rows["engine"]))))
-        raise FigureError(
-            "the table has no value of what this figure shows",
-            key=", ".join(empty),
-            remedy=f"engine {engines} does not report it; run the sweep with one that does",
-        )
+        remedy = f"engine {engines} does not report it; run the sweep with one that does"
+        message = "the table has no value of what this figure shows"
+        raise FigureError(message, key=", ".join(empty), remedy=remedy)
     if len(kept) < len(rows):
         absent = sorted({f"{row.workload} ({row.engine})" for row in rows.drop(kept.index).itertuples()})
         shown = ", ".join(absent[:4]) + (f" and {len(absent) - 4} more" if len(absent) > 4 else "")
         notes.append(f"no value for {shown}")
-    kept.attrs = dict(rows.attrs)
     return kept
 
 
@@ -274,9 +242,7 @@ def hold(
     """Keep at most ``limit`` combinations of the axes per program, and name them in ``_combination``.
 
     Args:
-        rows: rows with ``program``.
         keys: the further axes, the most important first; the last are held first.
-        limit: combinations to keep.
         held: filled with what is kept of an axis, by its label and the program.
 
     Returns:
@@ -294,35 +260,29 @@ def hold(
             unwanted = choice.lines is not None and least.column not in choice.lines
             if not unwanted and np.prod([len(varied.values) for varied in axes], dtype=float) <= limit:
                 break
-            value = held_at(own, least, choice.baseline)
-            kept = (value,) if unwanted or len(least.values) <= 3 or limit < 3 else _spread(least, value)
+            kept = [held_at(own, least, choice.baseline)]
+            if not unwanted and len(least.values) > 3 and limit >= 3:  # the ends, and that or the middle
+                ends = least.values[0], least.values[-1]
+                middle = least.values[len(least.values) // 2] if kept[0] in ends else kept[0]
+                kept = [ends[0], middle, ends[1]]
             own = own[own[least.column].isin(kept)]
             held.setdefault(least.label, {})[str(program)] = ", ".join(map(least.text, kept))
             axes = _varying(own, [varied.column for varied in axes])
         varying |= {varied.column: None for varied in axes}
         texts = []
         for _, row in own.iterrows():
-            text = ", ".join(
-                f"{short_label(varied.column)} {varied.text(row[varied.column])}" for varied in axes
-            )
-            places[text] = tuple(varied.positions[row[varied.column]] for varied in axes)
+            text = ", ".join(f"{short_label(one.column)} {one.text(row[one.column])}" for one in axes)
+            places[text] = tuple(one.positions[row[one.column]] for one in axes)
             texts.append(text)
         parts.append(own.assign(**{COMBINATION: texts}))
     kept_rows = pd.concat(parts)
-    kept_rows.attrs = dict(rows.attrs)
+    kept_rows.attrs = rows.attrs
     ordered = len(varying) == 1 and all(axis(kept_rows, name).numeric for name in varying)
     return kept_rows, tuple(sorted(places, key=lambda text: (len(places[text]), places[text], text))), ordered
 
 
 def _varying(own: pd.DataFrame, columns: Sequence[str]) -> list[Axis]:
     return [axis(own, name) for name in columns if own[name].nunique() > 1]
-
-
-def _spread(of: Axis, value: Any) -> tuple[Any, ...]:
-    """Three values of an axis: its ends, and the one that is held or in the middle."""
-    first, last = of.values[0], of.values[-1]
-    middle = of.values[len(of.values) // 2] if value in (first, last) else value
-    return first, middle, last
 
 
 def held_notes(
@@ -343,8 +303,8 @@ def held_notes(
 
 def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
     """Which engines made the rows and what their machines have in common."""
-    parts = ["Engine" + ("s" if len(engines) > 1 else "") + ": "]
-    parts[0] += "; ".join(engine_facts(name).title for name in engines)
+    titles = "; ".join(engine_facts(name).title for name in engines)
+    parts = [f"Engine{'s' if len(engines) > 1 else ''}: {titles}"]
     for name, text in (
         ("gfx", "{}"),
         ("release", "gem5 {}" if any(name in SIMULATING for name in engines) else "options of gem5 {}"),
@@ -354,3 +314,14 @@ def machine_note(rows: pd.DataFrame, engines: Sequence[str]) -> str:
         if name in rows.columns and rows[name].nunique() == 1:
             parts.append(text.format(rows[name].dropna().iloc[0]))
     return " · ".join(parts)
+
+
+def engine_parts(engine: str, engines: Sequence[str], own: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
+    """What a label says of the engine of its ``own`` rows; nothing where all the figure's ``rows`` are alike.
+
+    Products by rocBLAS' own kernels are told from those by the stand-in where a figure has both.
+    """
+    parts = [engine] if len(engines) > 1 else []
+    if PRODUCTS in rows.columns and joined(rows[PRODUCTS]) == BOTH and (kinds := joined(own[PRODUCTS])):
+        parts.append(f"products: {kinds}")
+    return parts

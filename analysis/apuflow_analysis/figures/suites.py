@@ -2,191 +2,164 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from apuflow.core.engines import engine_facts
-from apuflow_analysis.figures.choice import FigureError, Where
-from apuflow_analysis.figures.stacked import stacked_shares
-from apuflow_analysis.figures.style import FULL_WIDTH, NAMED, Plot, finish, legend, new_figure, style
+from apuflow_analysis.figures import plot
+from apuflow_analysis.figures.axis import COMPUTE_UNITS, Axis, FigureError, Where
+from apuflow_analysis.figures.selection import selected
+from apuflow_analysis.figures.shares import stacked_shares
 from apuflow_analysis.tables.suite_sums import coverage, coverage_text
 
 ITERATION = "iteration"
 TIME = "total_ms"
-IMAGES = "layer.n"
-MOST_BARS = 24
+_IMAGES = "layer.n"
+_MOST_BARS = 24
 """Iterations that one figure shows."""
-MOST_PANELS = 6
-MOST_KINDS = len(NAMED) - 1
-MEMORY = ("weights", "activations", "gradients", "workspace", "momentum")
+_MOST_PANELS = 6
+_MOST_KINDS = len(plot.NAMED) - 1
+_MEMORY = ("weights", "activations", "gradients", "workspace", "momentum")
 _OTHER = "other kinds"
 
 
-def by_kind(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
-    """Shares of an iteration's time by kind of layer.
+@plot.style()
+def shares(
+    frame: pd.DataFrame, part: str, title: str, *, x: str | None = None, where: Where = None
+) -> plot.Plot:
+    """Shares of an iteration's time by ``op`` (kind of layer) or ``phase``.
 
     Args:
         frame: items of suites, with the label of their iteration.
-        x: has no meaning here.
-        where: rows to keep.
+        x: has no meaning here, nor in the other figures of suites.
 
     Raises:
         FigureError: nothing was run.
     """
-    return _shares(frame, where, "op", "Time by kind of layer")
-
-
-def by_phase(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
-    """Shares of an iteration's time by phase; arguments and errors as by_kind."""
-    return _shares(frame, where, "phase", "Time by phase")
-
-
-@style()
-def _shares(frame: pd.DataFrame, where: Where, part: str, title: str) -> Plot:
     rows, bars, notes = _bars(frame, where)
     sums = rows.groupby([part, "_bar"], sort=False)[TIME].sum().unstack()
-    sums = _few(sums / sums.sum())
-    sums = sums.reindex(columns=bars)
-    figure = stacked_shares(
-        bars,
-        [""],
-        NAMED[: len(sums)],
-        lambda _: sums.to_numpy(dtype=float),
-        label="Share of the iteration's time (%)",
-        axis=None,
-    )
-    legend(figure, [Patch(color=NAMED[k]) for k in range(len(sums))], [str(name) for name in sums.index])
+    sums = _few(sums / sums.sum()).reindex(columns=bars)
+    parts = [sums.to_numpy(dtype=float)]
+    figure = stacked_shares(bars, [""], plot.NAMED[: len(sums)], parts, "Share of the iteration's time (%)")
+    _legend(figure, list(map(str, sums.index)))
     data = sums.reset_index().melt(part, var_name="label", value_name="share").dropna()
-    return finish(figure, data, title, notes)
+    return plot.finish(figure, data, title, notes)
+
+
+def _legend(figure: Figure, names: Sequence[str]) -> None:
+    plot.legend(figure, [(name, Patch(color=plot.NAMED[place])) for place, name in enumerate(names)])
 
 
 def _few(shares: pd.DataFrame) -> pd.DataFrame:
     """The kinds with most time, the others as one."""
     order = shares.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    if len(order) <= MOST_KINDS + 1:
+    if len(order) <= _MOST_KINDS + 1:
         return shares.reindex(order)
-    kept = shares.reindex(order[:MOST_KINDS])
-    kept.loc[_OTHER] = shares.reindex(order[MOST_KINDS:]).sum()
+    kept = shares.reindex(order[:_MOST_KINDS])
+    kept.loc[_OTHER] = shares.reindex(order[_MOST_KINDS:]).sum()
     return kept
 
 
-@style()
-def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
-    """Time of each step of an iteration, in the order in which they run; arguments and errors as by_kind.
+@plot.style()
+def timeline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> plot.Plot:
+    """Time of each step of an iteration, in the order in which they run; arguments and errors as ``shares``.
 
     A panel for each iteration, on one scale; where not all fit, every suite's first goes before its second.
     """
     rows, bars, notes = _bars(frame, where, every=False)
     suites = rows.drop_duplicates("_bar").set_index("_bar")["suite"]
     turn = suites.groupby(suites).cumcount().sort_values(kind="stable")
-    shown = sorted(turn.index[:MOST_PANELS], key=bars.index)
+    shown = sorted(turn.index[:_MOST_PANELS], key=bars.index)
     if len(shown) < len(bars):
         notes.append(f"{len(shown)} of {len(bars)} combinations are shown; the CSV tables have all")
     rows = rows[rows["_bar"].isin(shown)]
     kinds = list(rows.groupby("op")[TIME].sum().sort_values(ascending=False, kind="stable").index)
-    colours = {kind: NAMED[min(place, MOST_KINDS)] for place, kind in enumerate(kinds)}
-    figure = new_figure(FULL_WIDTH, 0.5 + 1.35 * len(shown))
+    named = [*map(str, kinds[:_MOST_KINDS]), *([_OTHER] if len(kinds) > _MOST_KINDS else [])]
+    colours = {kind: plot.NAMED[min(place, _MOST_KINDS)] for place, kind in enumerate(kinds)}
+    figure = plot.new_figure(plot.FULL_WIDTH, 0.5 + 1.35 * len(shown))
     panels = figure.subplots(len(shown), 1, squeeze=False, sharey=True)[:, 0]
     for axes, bar in zip(panels, shown, strict=True):
         part = rows[rows["_bar"] == bar]
-        axes.bar(
-            part["_step"], part[TIME], width=1.0, color=[colours[kind] for kind in part["op"]], linewidth=0
-        )
+        axes.bar(part["_step"], part[TIME], width=1.0, color=part["op"].map(colours), linewidth=0)
         axes.set_yscale("log")
         axes.set_ylabel("ms")
         axes.set_title(str(bar))
         axes.margins(x=0.01)
     panels[-1].set_xlabel("Step, in the order in which an iteration runs them")
-    named = kinds[:MOST_KINDS]
-    handles = [Patch(color=colours[kind]) for kind in named]
-    words = [str(kind) for kind in named]
-    if len(kinds) > MOST_KINDS:
-        handles, words = [*handles, Patch(color=NAMED[MOST_KINDS])], [*words, _OTHER]
-    legend(figure, handles, words)
-    title = "Time layer by layer"
+    _legend(figure, named)
     columns = ["_bar", "_step", "item", "name", "op", "phase", "repeats", TIME]
     data = rows[columns].rename(columns={"_bar": "label", "_step": "step"})
-    return finish(figure, data, title, notes)
+    return plot.finish(figure, data, "Time layer by layer", notes)
 
 
-@style()
-def memory(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
-    """Memory of an iteration by part; arguments and errors as by_kind.
+@plot.style()
+def memory(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> plot.Plot:
+    """Memory of an iteration by part; arguments and errors as ``shares``.
 
     Raises:
         FigureError: no suite of the sweep is a network.
     """
-    parts = [name for name in MEMORY if frame.get(f"{name}_bytes", pd.Series(dtype=float)).sum() > 0]
+    parts = [name for name in _MEMORY if frame.get(f"{name}_bytes", pd.Series(dtype=float)).sum() > 0]
     if not parts:
         raise FigureError("none of the sweep's suites is a network: memory by part is not known")
     known = frame[frame["weights_bytes"].notna()]
     rows, bars, notes = _bars(known, where, engine=False)
     first = rows.drop_duplicates("_bar").set_index("_bar").reindex(bars)
-    figure = new_figure(FULL_WIDTH, 0.75 + 0.19 * len(bars))
+    figure = plot.new_figure(plot.FULL_WIDTH, 0.75 + 0.19 * len(bars))
     axes = figure.subplots()
     start = np.zeros(len(bars))
     for place, name in enumerate(parts):
         values = first[f"{name}_bytes"].fillna(0).to_numpy(dtype=float) / 1e6
-        axes.barh(range(len(bars)), values, left=start, height=0.72, color=NAMED[place], linewidth=0.4)
+        axes.barh(range(len(bars)), values, left=start, height=0.72, color=plot.NAMED[place], linewidth=0.4)
         start = start + values
     axes.set_yticks(range(len(bars)), bars)
     axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.set_xlabel("MB (fp32)")
     axes.grid(axis="y", visible=False)
-    legend(figure, [Patch(color=NAMED[place]) for place in range(len(parts))], parts)
-    title = "Memory of an iteration by part"
+    _legend(figure, parts)
     columns = {f"{name}_bytes": name for name in parts}
     data = first.reset_index()[["_bar", *columns]].rename(columns={"_bar": "label", **columns})
-    return finish(figure, data, title, notes)
+    return plot.finish(figure, data, "Memory of an iteration by part", notes)
 
 
-@style()
-def memory_over_images(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> Plot:
-    """Memory of an iteration by part over its images; arguments as by_kind. One panel per network.
+@plot.style()
+def memory_over_images(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> plot.Plot:
+    """Memory of an iteration by part over its images; arguments as ``shares``. One panel per network.
 
     Raises:
         FigureError: no network of the sweep runs with several numbers of images.
     """
-    parts = [name for name in MEMORY if f"{name}_bytes" in frame.columns]
-    if IMAGES not in frame.columns or not parts:
-        raise FigureError("the sweep has no networks with several numbers of images", key=IMAGES)
-    rows = _kept(frame, where).dropna(subset=[IMAGES, f"{parts[0]}_bytes"])
-    sizes = rows.groupby(["suite", IMAGES], sort=False)[[f"{name}_bytes" for name in parts]].first()
+    parts = [name for name in _MEMORY if f"{name}_bytes" in frame.columns]
+    if _IMAGES not in frame.columns or not parts:
+        raise FigureError("the sweep has no networks with several numbers of images", key=_IMAGES)
+    rows = selected(frame, where)[0].dropna(subset=[_IMAGES, f"{parts[0]}_bytes"])
+    sizes = rows.groupby(["suite", _IMAGES], sort=False)[[f"{name}_bytes" for name in parts]].first()
     sizes = sizes.rename(columns={f"{name}_bytes": name for name in parts}).fillna(0.0)
     known = [str(suite) for suite, part in sizes.groupby(level=0, sort=False) if len(part) > 1]
     if not known:
-        raise FigureError("no network of the sweep runs with several numbers of images", key=IMAGES)
-    shown = known[:MOST_PANELS]
-    figure = new_figure(FULL_WIDTH, 0.6 + 1.5 * len(shown))
+        raise FigureError("no network of the sweep runs with several numbers of images", key=_IMAGES)
+    shown = known[:_MOST_PANELS]
+    figure = plot.new_figure(plot.FULL_WIDTH, 0.6 + 1.5 * len(shown))
     panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
     for axes, suite in zip(panels, shown, strict=True):
         part = sizes.xs(suite).sort_index()
         images, stacked = part.index.to_numpy(dtype=float), part.to_numpy(dtype=float).T / 1e6
-        axes.stackplot(images, stacked, colors=NAMED[: len(parts)], linewidth=0.4)
+        axes.stackplot(images, stacked, colors=plot.NAMED[: len(parts)], linewidth=0.4)
         axes.plot(images, stacked.sum(axis=0), "o-", markersize=3, color="black", linewidth=0.6)
         axes.set_title(suite)
         axes.set_ylabel("MB (fp32)")
         axes.set_ylim(bottom=0)
     panels[-1].set_xlabel("Images of an iteration")
-    legend(figure, [Patch(color=NAMED[place]) for place in range(len(parts))], parts)
-    title = "Memory over the images of an iteration"
+    _legend(figure, parts)
     left_out = len(known) - len(shown)
     notes = [f"{left_out} more networks: the CSV tables have them"] if left_out else []
-    data = sizes.loc[shown].reset_index().rename(columns={IMAGES: "images"})
-    return finish(figure, data, title, notes)
-
-
-def _kept(frame: pd.DataFrame, where: Where) -> pd.DataFrame:
-    """The rows that ``where`` keeps."""
-    rows = frame
-    for column, wanted in (where or {}).items():
-        values = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-        rows = rows[rows[column].isin(values)]
-    return rows
+    data = sizes.loc[shown].reset_index().rename(columns={_IMAGES: "images"})
+    return plot.finish(figure, data, "Memory over the images of an iteration", notes)
 
 
 def _bars(
@@ -195,7 +168,7 @@ def _bars(
     """Rows that ran with the label of their bar, the bars, and what the reader must know."""
     if ITERATION not in frame.columns:
         raise FigureError("this is not a table of a suite's items", key=ITERATION)
-    rows = _kept(frame, where)
+    rows, _ = selected(frame, where)
     rows = rows.assign(_step=rows.groupby(ITERATION, sort=False).cumcount() + 1)
     left_out = rows[rows[TIME].isna()]
     if engine:
@@ -203,11 +176,12 @@ def _bars(
     if rows.empty:
         raise FigureError("no item of the suites has run")
     varying = [name for name in frame.attrs.get("axes", ()) if rows[name].nunique() > 1]
-    several = rows["engine"].nunique() > 1
+    short = {name: "CUs" if name == COMPUTE_UNITS else name.removeprefix("layer.") for name in varying}
+    several = engine and rows["engine"].nunique() > 1
 
     def named(row: Any) -> str:
-        values = [f"{_short(name)} {_plain(row[name])}" for name in varying if row[name] == row[name]]
-        return ", ".join([str(row["suite"]), *values, *([str(row["engine"])] if several and engine else [])])
+        values = [f"{short[name]} {Axis.text(row[name])}" for name in varying if row[name] == row[name]]
+        return ", ".join([str(row["suite"]), *values, *([str(row["engine"])] if several else [])])
 
     labels = {row[ITERATION]: named(row) for _, row in rows.drop_duplicates(ITERATION).iterrows()}
     rows = rows.assign(_bar=rows[ITERATION].map(labels))
@@ -217,54 +191,20 @@ def _bars(
         titles = (engine_facts(str(name)).title for name in sorted(set(rows["engine"])))
         notes.append("engine: " + ", ".join(titles))
         if "engine_version" in rows:
-            notes += _covered(rows)
-    if engine and len(left_out):
-        notes.append(f"not run, and not part of it: {', '.join(sorted(set(map(str, left_out['op']))))}")
-    if every and len(bars) > MOST_BARS:
-        notes.append(f"{MOST_BARS} of {len(bars)} combinations are shown; the CSV tables have all")
-        bars = bars[:MOST_BARS]
+            notes.append(_covered(rows))
+        if len(left_out):
+            kinds = sorted(set(map(str, left_out["op"])))
+            notes.append(f"not run, and not part of it: {', '.join(kinds)}")
+    if every and len(bars) > _MOST_BARS:
+        notes.append(f"{_MOST_BARS} of {len(bars)} combinations are shown; the CSV tables have all")
+        bars = bars[:_MOST_BARS]
         rows = rows[rows["_bar"].isin(bars)]
     return rows, bars, notes
 
 
-def _covered(rows: pd.DataFrame) -> list[str]:
-    """What the times of the first iteration rest on, and how many more there are."""
+def _covered(rows: pd.DataFrame) -> str:
+    """What the times of the iteration with most unmeasured time rest on, and of how many it is one."""
     parts = [part for _, part in rows.groupby(ITERATION, sort=False)]
     worst = max(parts, key=lambda part: coverage(part)["unmeasured_share"])
     of = "" if len(parts) == 1 else f"{worst['_bar'].iloc[0]}, the least measured of {len(parts)}: "
-    return [of + coverage_text(worst)]
-
-
-def _short(column: str) -> str:
-    return "CUs" if column == "num_compute_units" else column.removeprefix("layer.")
-
-
-def _plain(value: Any) -> str:
-    """A column of whole numbers holds floats where a row has none."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-DRAWN: Mapping[str, tuple[str, str, Callable[..., Plot]]] = {
-    "operations": ("Time by kind of layer", "Shares of an iteration's time by kind of layer.", by_kind),
-    "phases": (
-        "Time by phase",
-        "Shares of an iteration's time by phase: forward, backward, update, communication.",
-        by_phase,
-    ),
-    "layers": (
-        "Time layer by layer",
-        "Time of each step of an iteration, in the order of its run.",
-        timeline,
-    ),
-    "memory": (
-        "Memory by part",
-        "Memory of an iteration: weights, activations, gradients, workspace.",
-        memory,
-    ),
-    "memory_images": (
-        "Memory over images",
-        "Memory of an iteration by part, over the images of the iteration.",
-        memory_over_images,
-    ),
-}
-"""Title, caption and function of each figure of suites."""
+    return of + coverage_text(worst)

@@ -1,9 +1,21 @@
-"""Compute every metric of a table of counters, and flag what lies outside its range."""
+"""The metrics (``metrics.csv``): formulas over counters, computed for a table, and their ranges checked.
+
+A formula is a Python expression over counter columns (``counters.table``), machine columns (options
+of apu_se.py with ``-`` written ``_``), the quantities and ``maximum(a, b)`` and ``where(condition, a,
+b)``, element by element. It is both what is computed and what the documentation shows.
+
+The formulas follow the increments in gem5 v23.0.1.0, in the files that the column ``source`` names. Source of
+the group ``paper``: Dong and Kaeli, "DNNMark: A Deep Neural Network Benchmark Suite for GPUs" (GPGPU-10,
+2017), measured there by nvprof.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -13,13 +25,53 @@ import pandas as pd
 from apuflow.core.errors import AnalysisError
 from apuflow.core.units import clock_hertz
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
-from apuflow_analysis.metrics.metric import QUANTITIES, Metric
-from apuflow_analysis.metrics.paper import PAPER
-from apuflow_analysis.metrics.standard import STANDARD, TIME
 
-METRICS: tuple[Metric, ...] = TIME + PAPER + STANDARD
+INF = float("inf")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named intermediate of formulas."""
+
+    name: str
+    formula: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        unit: of the value; ``1`` for a ratio.
+        formula: Python expression over counter and machine columns.
+        low, high: the range that values must lie in; ``high`` may be an expression over machine columns.
+        caveat: what it does not say.
+        group: ``time``, ``paper`` or ``standard``.
+    """
+
+    name: str
+    unit: str
+    formula: str
+    low: float
+    high: float | str
+    meaning: str
+    caveat: str
+    source: str
+    group: str
+
+
+def _metric(row: list[str]) -> Metric:
+    group, name, unit, low, limit, formula, meaning, caveat, source = row
+    high: float | str = INF if limit == "inf" else 1 if limit == "1" else limit
+    return Metric(name, unit, formula, int(low), high, meaning, caveat, source, group)
+
+
+with Path(__file__).with_name("metrics.csv").open(newline="", encoding="utf-8") as _file:
+    _ROWS = [*csv.reader(_file)][1:]
+QUANTITIES = tuple(Quantity(row[1], row[5], row[6]) for row in _ROWS if row[0] == "quantity")
+METRICS = tuple(_metric(row) for row in _ROWS if row[0] != "quantity")
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
-BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 
 SLACK = 1e-9
 """Relative slack at the ends of a range: rounding of the quotients is not a finding."""
@@ -27,17 +79,12 @@ SLACK = 1e-9
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def inputs(formula: str) -> tuple[str, ...]:
-    """The columns and quantities that a formula names, in its order."""
-    return tuple(name for name in _code(formula).co_names if name not in _FUNCTIONS)
-
-
 def machine_columns() -> tuple[str, ...]:
     """The machine columns that some metric needs: options of apu_se.py, ``-`` written ``_``."""
-    known = set(COUNTER_NAMES) | {quantity.name for quantity in QUANTITIES}
-    formulas = [quantity.formula for quantity in QUANTITIES] + [metric.formula for metric in METRICS]
+    known = {*COUNTER_NAMES, *_QUANTITIES, *_FUNCTIONS}
+    formulas = [*_QUANTITIES.values(), *(metric.formula for metric in METRICS)]
     formulas += [metric.high for metric in METRICS if isinstance(metric.high, str)]
-    return tuple(sorted({name for formula in formulas for name in inputs(formula)} - known))
+    return tuple(sorted({name for formula in formulas for name in _code(formula).co_names} - known))
 
 
 def compute(frame: pd.DataFrame) -> pd.DataFrame:
@@ -63,11 +110,7 @@ def compute(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def evaluate(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], list[str]]:
-    """All metrics, and the flags of each row, as ``compute`` appends them.
-
-    Args:
-        given: columns of so many rows.
-    """
+    """All metrics of so many rows, and the flags of each row, as ``compute`` appends them."""
     columns = _Columns(given, rows)
     values = np.empty((len(METRICS), rows))
     low, high = np.empty((len(METRICS), 1)), np.empty((len(METRICS), rows))
@@ -113,26 +156,17 @@ class _Columns(dict[str, Any]):
         try:
             return pd.to_numeric(pd.Series(values)).to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
-            bad = [value for value in values if not isinstance(value, int | float)]
-            raise AnalysisError(
-                "a metric needs numbers in this column",
-                key=name,
-                value=bad[0] if bad else str(error),
-                remedy="give the option as apu_se.py takes it, a plain number",
-            ) from None
+            bad = next((value for value in values if not isinstance(value, int | float)), str(error))
+            remedy = "give the option as apu_se.py takes it, a plain number"
+            message = "a metric needs numbers in this column"
+            raise AnalysisError(message, key=name, value=bad, remedy=remedy) from None
 
     def _clock(self, option: str) -> Array:
         ticks = self._column(f"{option}_ticks")
         if option not in self._given or not np.isnan(ticks).any():
             return ticks
-        given = np.array([_period(value) for value in self._given[option]]) * self._column("sim_freq")
-        return np.where(np.isnan(ticks), given, ticks)
-
-
-def _period(clock: object) -> float:
-    """Seconds of one cycle of ``"2GHz"``; NaN for what is no clock."""
-    hertz = clock_hertz(str(clock))
-    return float("nan") if hertz is None else 1 / hertz
+        periods = [1 / (clock_hertz(str(value)) or np.nan) for value in self._given[option]]
+        return np.where(np.isnan(ticks), np.array(periods) * self._column("sim_freq"), ticks)
 
 
 _QUANTITIES = {quantity.name: quantity.formula for quantity in QUANTITIES}

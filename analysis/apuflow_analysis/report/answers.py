@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,17 @@ import pandas as pd
 
 from apuflow.core.words import many
 from apuflow_analysis.figures import interval
-from apuflow_analysis.figures.axis import Axis, axis, axis_columns
-from apuflow_analysis.figures.choice import choice_of, effects, held_at, ranked
-from apuflow_analysis.figures.panels import unmeasured
-from apuflow_analysis.figures.selection import COMPLETED, independent
+from apuflow_analysis.figures.axis import (
+    Axis,
+    axis,
+    axis_columns,
+    choice_of,
+    effects,
+    held_at,
+    independent,
+    ranked,
+)
+from apuflow_analysis.tables.records import COMPLETED
 
 SETTLED = 0.9
 """A line has saturated at the first value that may reach this share of its best speed."""
@@ -25,7 +33,6 @@ class Line:
     """What an axis does to one workload, all else fixed.
 
     Attributes:
-        name: the workload.
         speedup: the time at the first value over that at the last, with its smallest and largest.
         saturates: index of the first value that the intervals do not tell from the best; None at the last.
         turns: index of the fastest value, where the last is surely slower.
@@ -52,21 +59,19 @@ def answers(frame: pd.DataFrame) -> list[tuple[str, str]]:
     Other axes are at the sweep's baseline, else where most rows are.
     """
     rows = frame[(frame["status"] == COMPLETED) & (frame["gpu_cycles"] > 0)]
-    rows.attrs = dict(frame.attrs)
-    keys, _ = independent(rows, [axis(rows, name) for name in axis_columns(rows)], [])
+    keys, _ = independent(rows, [axis(rows, name) for name in axis_columns(rows)])
     told = []
     for key in ranked(keys, effects(rows, keys), None):
         for engine, own in rows.groupby("engine", sort=True):
-            found = [line_of(line, here) for line, here in _lines(own, key, keys)]
+            found = [_line(line, key) for line in _lines(own, key, keys)]
             if found:
                 names = f"{key.label} ({engine})" if rows["engine"].nunique() > 1 else key.label
-                told.append((names, sentence(key, found)))
+                told.append((names, _sentence(key, found)))
     return told
 
 
-def _lines(rows: pd.DataFrame, key: Axis, keys: list[Axis]) -> list[tuple[pd.DataFrame, Axis]]:
+def _lines(rows: pd.DataFrame, key: Axis, keys: list[Axis]) -> Iterator[pd.DataFrame]:
     """Per workload the rows along one axis, in its order, where it has all values."""
-    lines = []
     baseline = choice_of(rows).baseline
     for _, own in rows.groupby("workload", sort=True):
         for other in keys:
@@ -75,12 +80,10 @@ def _lines(rows: pd.DataFrame, key: Axis, keys: list[Axis]) -> list[tuple[pd.Dat
                 own = own[own[other.column] == held_at(own, here, baseline)]
         own = own.dropna(subset=[key.column]).drop_duplicates(key.column)
         if set(own[key.column]) == set(key.values):
-            place = own[key.column].map(key.positions)
-            lines.append((own.loc[place.sort_values(kind="stable").index], key))
-    return lines
+            yield own.loc[own[key.column].map(key.positions).sort_values(kind="stable").index]
 
 
-def line_of(rows: pd.DataFrame, key: Axis) -> Line:
+def _line(rows: pd.DataFrame, key: Axis) -> Line:
     """What the rows of one workload say, in the order of an axis."""
     time = "gpu_time" if "gpu_time" in rows.columns and rows["gpu_time"].notna().all() else "gpu_cycles"
     values = rows[time].to_numpy(dtype=float)
@@ -95,11 +98,11 @@ def line_of(rows: pd.DataFrame, key: Axis) -> Line:
         settled if key.numeric and settled < last else None,
         best if key.numeric and low[last] > high[best] else None,
         bool(key.numeric and slower and low[last] <= high[best]),
-        not bool(unmeasured(rows).any()),
+        not bool(interval.unmeasured(rows).any()),
     )
 
 
-def sentence(key: Axis, lines: list[Line]) -> str:
+def _sentence(key: Axis, lines: list[Line]) -> str:
     """One sentence on all lines of an axis."""
     parts = []
     first, last = key.text(key.values[0]), key.text(key.values[-1])
@@ -119,14 +122,11 @@ def sentence(key: Axis, lines: list[Line]) -> str:
         if at:
             places = [f"{key.text(value)} ({_names(at[value])})" for value in key.values if value in at]
             parts.append(f"{verb} at {', '.join(places)}")
-    unsure = [line for line in lines if not line.carried]
-    if unsure:
+    if unsure := [line for line in lines if not line.carried]:
         parts.append(f"open for {_names(unsure)}, whose intervals allow either")
-    perhaps = [line for line in lines if line.perhaps and line.carried]
-    if perhaps:
+    if perhaps := [line for line in lines if line.perhaps and line.carried]:
         parts.append(f"open whether {last} is past the best value for {_names(perhaps)}")
-    away = [line for line in lines if not line.measured]
-    if away:
+    if away := [line for line in lines if not line.measured]:
         parts.append(f"error not measured for {_count(away, lines)}, so that their intervals are guesses")
     return f"from {first} to {last}: {'; '.join(parts)}."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,10 @@ from markupsafe import Markup
 
 from apuflow.core.engines import is_batch
 from apuflow.core.products import stands_in
-from apuflow_analysis.figures.axis import axis, axis_columns, label, quantity, short_label
+from apuflow_analysis.figures.axis import axes_of, choice_of, held_at, label, quantity, ranked, short_label
 from apuflow_analysis.figures.base import bases
-from apuflow_analysis.figures.choice import across, choice_of, effects, held_at, ranked
-from apuflow_analysis.figures.selection import independent
 from apuflow_analysis.report.describe import Run
-from apuflow_analysis.tables.bounds import BOUNDS
-from apuflow_analysis.tables.columns import INTERVAL, UNMEASURED, WRONG
+from apuflow_analysis.tables.columns import BOUNDS, INTERVAL, UNMEASURED, WRONG
 from apuflow_analysis.tables.records import COMPLETED
 from apuflow_analysis.tables.tables import columns
 
@@ -30,31 +27,25 @@ SHOWN = (
     "max_relative_error",
 )
 """Columns that a table shows at first, after workload and axes, where they hold anything."""
-
-_WIDEST = 24
-"""Characters of a heading."""
-
 _FIRST = ("workload", "engine")
 _LAST = ("status", "point")
 
 MANY_ROWS = 3000
 """Above this many rows the page carries only what it shows at first; the CSV has everything."""
-
+_WIDEST = 24
+"""Characters of a heading."""
 _DIGITS = 7
 
-
-_UNMEASURED = (
-    "unmeasured",
-    "outside what the preview was measured on: the interval of the cycles is a guess",
-)
-_WRONG = ("wrong values", "the kernels' outputs are not what NumPy says")
-_CHECK = ("check", "a metric outside its range or a broken identity")
-_EXTRAPOLATED = (
-    "extrapolated",
-    "gem5 ran the first workgroups of a launch: cycles and counts are scaled to all of them",
-)
-_STAND_IN = ("stand-in", "the cycles include a kernel of this project in the place of a library's")
-_SCALE = ("scaling", "a kernel of this project scales or clears the matrix that rocBLAS' own kernels add to")
+Tag = tuple[str, str]
+_MEANINGS = {
+    "unmeasured": "outside what the preview was measured on: the interval of the cycles is a guess",
+    "wrong values": "the kernels' outputs are not what NumPy says",
+    "check": "a metric outside its range or a broken identity",
+    "extrapolated": "gem5 ran the first workgroups of a launch: cycles and counts are scaled to all of them",
+    "stand-in": "the cycles include a kernel of this project in the place of a library's",
+    "scaling": "a kernel of this project scales or clears the matrix that rocBLAS' own kernels add to",
+}
+"""What a short form of a long text says."""
 
 
 def page_data(
@@ -63,7 +54,6 @@ def page_data(
     """Columns with their values, where each row's run is, and what the chart shows at first.
 
     Args:
-        frame: the results.
         runs: whose records the rows link to.
         together: columns that advance together, and so are one axis of the chart.
 
@@ -84,7 +74,7 @@ def page_data(
         numeric = all(value is None or isinstance(value, int | float) for value in values)
         entry: dict[str, Any] = {
             "name": column.name,
-            "label": _heading(column.name) if column.kind == "axis" else column.name,
+            "label": column.name,
             "kind": column.kind,
             "unit": column.unit if column.unit != "1" else "",
             "meaning": column.meaning,
@@ -94,8 +84,11 @@ def page_data(
         }
         if column.name in ("engine", "status") and frame[column.name].nunique() == 1:
             entry["shown"] = False
-        if column.name in _TAGS:
-            entry["tags"] = [[tag for tag, _ in _TAGS[column.name](value)] for value in frame[column.name]]
+        if column.name in _TAGGED:
+            entry["tags"] = [[tag for tag, _ in _tags(column.name, value)] for value in frame[column.name]]
+        if column.kind == "axis":
+            whole = label(column.name)
+            entry["label"] = whole if len(whole) <= _WIDEST else short_label(column.name)
         if column.kind == "axis" and not numeric:
             entry["sizes"] = [quantity(value) if value is not None else None for value in values]
         if len(values) > 1 and len(set(map(repr, values))) == 1:
@@ -116,10 +109,6 @@ def page_data(
         "chart": _chart(frame, {name: group for group in groups for name in group["members"]}),
         "base": _base(frame),
     }
-
-
-def _heading(name: str) -> str:
-    return label(name) if len(label(name)) <= _WIDEST else short_label(name)
 
 
 def _rank(entry: dict[str, Any]) -> tuple[int, int]:
@@ -160,25 +149,18 @@ def _group(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
 def _chart(frame: pd.DataFrame, group_of: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What goes across, the other axes by importance, and the value at which each is held."""
     rows = frame[frame["status"] == COMPLETED]
-    rows.attrs = dict(frame.attrs)
-    varying = [axis(rows, name) for name in axis_columns(rows)]
-    choice = choice_of(frame)
-    wanted = choice.x if choice.x in {candidate.column for candidate in varying} else None
-    keys, _ = independent(rows, varying, [], wanted)
-    effect = effects(rows, keys)
-    chosen = across(keys, effect, wanted)
-    if chosen is None:
+    choice, axes = choice_of(frame), axes_of(rows)
+    if axes.x is None:
         return {"x": None, "others": []}
+    names = {key.column: group_of.get(key.column, {"name": key.column})["name"] for key in axes.keys}
+    across = names[axes.x.column]
     others: dict[str, dict[str, Any]] = {}
-    for key in ranked(keys, effect, choice.lines):
-        group = group_of.get(key.column)
-        name = group["name"] if group else key.column
-        value = None if group else _plain(held_at(rows, key, choice.baseline))
+    for key in ranked(axes.keys, axes.effect, choice.lines):
+        name = names[key.column]
+        value = None if key.column in group_of else _plain(held_at(rows, key, choice.baseline))
         held = choice.lines is not None and key.column not in choice.lines
         others.setdefault(name, {"name": name, "value": value, "held": held})
-    across_name = group_of[chosen.column]["name"] if chosen.column in group_of else chosen.column
-    others.pop(across_name, None)
-    return {"x": across_name, "others": list(others.values())}
+    return {"x": across, "others": [other for name, other in others.items() if name != across]}
 
 
 def _base(frame: pd.DataFrame) -> dict[str, Any]:
@@ -191,48 +173,42 @@ def _base(frame: pd.DataFrame) -> dict[str, Any]:
     return {"rows": rows, "text": text}
 
 
-Tag = tuple[str, str]
-
-
-def _flag_tags(value: Any) -> Iterator[Tag]:
-    text = value if isinstance(value, str) else ""
-    parts = [part for part in re.split(r";(?=\S)", text) if part]
-    if any(part.startswith(WRONG) for part in parts):
-        yield _WRONG
-    if any(part.startswith(f"{UNMEASURED}: ") for part in parts):
-        yield _UNMEASURED
-    if any(not part.startswith((WRONG, f"{UNMEASURED}: ")) for part in parts):
-        yield _CHECK
-
-
-def _stand_in_tags(value: Any) -> Iterator[Tag]:
-    if isinstance(value, str) and value:
-        yield _STAND_IN if stands_in(value) else _SCALE
-
-
-def _extrapolated_tags(value: Any) -> Iterator[Tag]:
-    if isinstance(value, str) and value:
-        yield _EXTRAPOLATED
-
-
-def _bound_tags(value: Any) -> Iterator[Tag]:
-    if isinstance(value, str) and value:
+def _tags(column: str, value: Any) -> Iterator[Tag]:
+    """Short forms of a long text with their meanings."""
+    if not isinstance(value, str) or not value:
+        return
+    if column == "bound":
         known = BOUNDS.get(value)
         yield (known.label, f"limited by {known.meaning}") if known else (value, value)
+    else:
+        for tag in _TAGGED[column](value):
+            yield tag, _MEANINGS[tag]
 
 
-_TAGS = {
-    "flags": _flag_tags,
-    "stand_in": _stand_in_tags,
-    "extrapolated": _extrapolated_tags,
-    "bound": _bound_tags,
+def _of_flags(text: str) -> Iterator[str]:
+    parts = [part for part in re.split(r";(?=\S)", text) if part]
+    away = f"{UNMEASURED}: "
+    if any(part.startswith(WRONG) for part in parts):
+        yield "wrong values"
+    if any(part.startswith(away) for part in parts):
+        yield "unmeasured"
+    if any(not part.startswith((WRONG, away)) for part in parts):
+        yield "check"
+
+
+_TAGGED: Mapping[str, Callable[[str], Iterable[str]]] = {
+    "flags": _of_flags,
+    "stand_in": lambda text: ["stand-in" if stands_in(text) else "scaling"],
+    "extrapolated": lambda _: ["extrapolated"],
+    "bound": lambda _: [],
 }
+"""Columns of long texts: the short forms of one."""
 
 
 def _legend(frame: pd.DataFrame) -> list[Tag]:
     """The tags of a table with their meanings, each once."""
-    present = [(name, tags) for name, tags in _TAGS.items() if name in frame.columns]
-    found = (tag for name, tags in present for value in pd.unique(frame[name]) for tag in tags(value))
+    present = [name for name in _TAGGED if name in frame.columns]
+    found = (tag for name in present for value in pd.unique(frame[name]) for tag in _tags(name, value))
     return list(dict.fromkeys(found))
 
 

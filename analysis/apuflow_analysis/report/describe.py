@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pandas as pd
@@ -15,7 +15,7 @@ import pandas as pd
 from apuflow.core.errors import AnalysisError
 from apuflow.core.inputs import content_part, inputs_of
 from apuflow.core.record import BatchRecord, RunRecord, read
-from apuflow_analysis.figures.specs import FIGURES
+from apuflow_analysis.figures.registry import FIGURES
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.records import COMPLETED
 
@@ -34,8 +34,6 @@ class SweepDescription:
     """What a sweep asks for.
 
     Attributes:
-        name, description: as in its file.
-        engines, workloads: names.
         axes: what varies: name to values; lists that advance together are joined with `` + ``. What holds for
             some workloads alone begins with their pattern: ``conv_*: layer.n``.
         fixed: what is set: name to value, likewise.
@@ -65,15 +63,11 @@ class SweepDescription:
         accuracy: str = "",
         together: Sequence[Sequence[str]] = (),
     ) -> SweepDescription:
-        """From the content of a sweep file with its defaults filled in.
+        """From the content of a sweep file with its defaults filled in, and the workloads of its patterns.
 
         Args:
             sweep: keys ``name description engines release machine axes layers zip options layer
                 per_workload on_failure workgroups inputs products``.
-            workloads: the names that match its patterns.
-            sources: configuration files as they are: path to text.
-            accuracy: the preview's measured error.
-            together: names of what advances together.
         """
         fixed = {name: str(sweep[name]) for name in ("release", "machine", "products") if sweep.get(name)}
         fixed |= {f"workgroups.{name}": str(value) for name, value in (sweep.get("workgroups") or {}).items()}
@@ -82,7 +76,9 @@ class SweepDescription:
         for pattern, part in {"": sweep, **(sweep.get("per_workload") or {})}.items():
             of = f"{pattern}: " if pattern else ""
             axes |= {of + name: values for name, values in _varied(part).items()}
-            fixed |= {of + name: value for name, value in _set(part).items()}
+            fixed |= {f"{of}{name}": str(value) for name, value in (part.get("options") or {}).items()}
+            layer = part.get("layer") or {}
+            fixed |= {f"{of}layer.{name}": str(value) for name, value in layer.items()}
         return cls(
             str(sweep["name"]),
             str(sweep.get("description") or ""),
@@ -108,13 +104,7 @@ def _varied(part: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return axes
 
 
-def _set(part: Mapping[str, Any]) -> dict[str, str]:
-    options = {str(name): str(value) for name, value in (part.get("options") or {}).items()}
-    return options | {f"layer.{name}": str(value) for name, value in (part.get("layer") or {}).items()}
-
-
-@dataclass(frozen=True)
-class ReportFigure:
+class ReportFigure(NamedTuple):
     """A drawn figure: its image and where its files are, relative to the report."""
 
     name: str
@@ -124,8 +114,7 @@ class ReportFigure:
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One run record: who it is, how it ended, its files relative to the report, what it was made from."""
 
     engine: str
@@ -149,8 +138,7 @@ class Run:
         return self.status not in (COMPLETED, "")
 
 
-@dataclass(frozen=True)
-class EngineSummary:
+class EngineSummary(NamedTuple):
     """All runs of one engine together."""
 
     engine: str
@@ -170,13 +158,10 @@ def load_figures(paths: Iterable[str | Path], out: str | Path) -> tuple[ReportFi
     figures = []
     for path in map(Path, paths):
         spec = FIGURES.get(path.stem)
-        files = {
-            suffix: href(path.with_suffix(f".{suffix}"), out)
-            for suffix in ("svg", "png", "csv")
-            if path.with_suffix(f".{suffix}").exists()
-        }
-        title = spec.title if spec else path.stem
-        figures.append(ReportFigure(path.stem, title, spec.caption if spec else "", path.read_bytes(), files))
+        title, caption = (spec.title, spec.caption) if spec else (path.stem, "")
+        beside = {suffix: path.with_suffix(f".{suffix}") for suffix in ("svg", "png", "csv")}
+        files = {suffix: href(file, out) for suffix, file in beside.items() if file.exists()}
+        figures.append(ReportFigure(path.stem, title, caption, path.read_bytes(), files))
     order = {name: index for index, name in enumerate(FIGURES)}
     return tuple(sorted(figures, key=lambda figure: (order.get(figure.name, len(order)), figure.name)))
 
@@ -191,27 +176,15 @@ def load_runs(records: Iterable[str | Path], out: str | Path) -> tuple[Run, ...]
     for path in map(Path, records):
         file = path if path.name.endswith(".json") else path / "run.json"
         record = read(file)
-        directory = file.parent
-        files = {"record": href(file, out), "directory": href(directory, out) + "/"}
+        files = {"record": href(file, out), "directory": href(file.parent, out) + "/"}
         point, seconds = "", None
         if isinstance(record, RunRecord):
             point, seconds = record.point, record.wall_seconds
-            present = [path for path in record.statistics_files(directory) if path.exists()]
+            present = [one for one in record.statistics_files(file.parent) if one.exists()]
             if present:
                 files["statistics"] = href(present[0], out)
-        runs.append(
-            Run(
-                record.engine,
-                record.workload,
-                point,
-                record.status.value,
-                record.evidence,
-                record.started,
-                seconds,
-                files,
-                _made_from(record),
-            )
-        )
+        ended = record.status.value, record.evidence, record.started
+        runs.append(Run(record.engine, record.workload, point, *ended, seconds, files, _made_from(record)))
     return tuple(sorted(runs, key=attrgetter("key")))
 
 
@@ -245,18 +218,14 @@ def summarise(frame: pd.DataFrame, runs: Sequence[Run]) -> tuple[EngineSummary, 
 def read_csv(file: str | Path, what: str) -> pd.DataFrame:
     """A table of results that the report shows; only empty cells are missing values.
 
-    Args:
-        what: it is, for the message.
-
     Raises:
         AnalysisError: it cannot be read.
     """
     try:
         return pd.read_csv(file, keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
-        raise AnalysisError(
-            f"cannot read the {what}", file=file, remedy="remove it and start the workflow again"
-        ) from error
+        remedy = "remove it and start the workflow again"
+        raise AnalysisError(f"cannot read the {what}", file=file, remedy=remedy) from error
 
 
 def href(path: str | Path, out: str | Path) -> str:
@@ -265,4 +234,4 @@ def href(path: str | Path, out: str | Path) -> str:
 
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+    return tuple(map(str, values))

@@ -17,23 +17,29 @@ from apuflow.core.engines import engine_facts
 from apuflow.core.errors import AnalysisError
 from apuflow.core.files import write_files
 from apuflow.core.units import format_duration
-from apuflow_analysis.figures.axis import label
-from apuflow_analysis.figures.choice import Choice, choose
-from apuflow_analysis.figures.panels import unmeasured
+from apuflow_analysis.figures.axis import Choice, choose, label
+from apuflow_analysis.figures.interval import unmeasured
 from apuflow_analysis.figures.selection import combine
 from apuflow_analysis.metrics.compute import METRICS
 from apuflow_analysis.report.answers import answers
 from apuflow_analysis.report.data import MANY_ROWS, embed, page_data
 from apuflow_analysis.report.describe import SweepDescription, href, load_figures, load_runs, summarise
-from apuflow_analysis.report.handover import has_stand_ins, measured, repeat, trust
-from apuflow_analysis.report.sample import load_samples
-from apuflow_analysis.report.suites import SuiteFiles, load_suites
+from apuflow_analysis.report.sections import (
+    SuiteFiles,
+    has_stand_ins,
+    load_samples,
+    load_suites,
+    measured,
+    repeat,
+    trust,
+)
 from apuflow_analysis.tables.columns import INTERVAL, UNMEASURED
 from apuflow_analysis.tables.tables import columns
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SCRIPTS = ("format.js", "table.js", "scale.js", "save.js", "chart.js", "page.js")
 _MOST_FLAGGED = 200
+_UNMEASURED = ("workload", "point", "gpu_cycles", *INTERVAL, "flags")
 
 
 def render(
@@ -49,7 +55,6 @@ def render(
     """Write a sweep's report.
 
     Args:
-        sweep: name, description and axes, as configured.
         frames: result tables by the path of their CSV file, to which the page links.
         records: run records, to which the page links; their directories may be given instead.
         figures: SVG files; PNG and CSV beside them are linked.
@@ -74,42 +79,39 @@ def render(
     away = unmeasured(frame)
     flagged = frame[(flags != "") & ~(away & flags.str.startswith(UNMEASURED))]
     script = "\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    page = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            sweep=sweep,
-            engines=[engine_facts(name) for name in sorted(set(frame["engine"]))],
-            engine_facts=engine_facts,
-            summaries=summarise(frame, runs),
-            points=len(frame),
-            trust=trust(sweep, frame),
-            accuracy=sweep.accuracy.splitlines() if measured(frame).any() else [],
-            stand_ins=has_stand_ins(frame),
-            answers=answers(frame),
-            repeat=repeat(sweep),
-            version=__version__,
-            failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),
-            flagged=_rows(flagged.head(_MOST_FLAGGED), ("engine", "workload", "point", "flags")),
-            flagged_count=len(flagged),
-            unmeasured=_rows(
-                frame[away].head(_MOST_FLAGGED), ("workload", "point", "gpu_cycles", *INTERVAL, "flags")
-            ),
-            unmeasured_count=int(away.sum()),
-            runs=runs,
-            figures=[(figure, _data_uri(figure.svg)) for figure in pictures],
-            samples=load_samples(sampled),
-            suites=load_suites(suites, out),
-            sample_files={Path(file).name: href(file, out) for file in sampled},
-            tables=[(Path(path).stem, _siblings(path, out), len(table)) for path, table in frames.items()],
-            metrics=METRICS,
-            counters=[column for column in columns(frame) if column.kind == "counter"],
-            many=len(frame) > MANY_ROWS,
-            data=embed(page_data(frame, runs, sweep.together)),
-            style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
-            script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        )
+    template = _environment().get_template("report.html.j2")
+    page = template.render(
+        sweep=sweep,
+        engines=[engine_facts(name) for name in sorted(set(frame["engine"]))],
+        engine_facts=engine_facts,
+        summaries=summarise(frame, runs),
+        points=len(frame),
+        trust=trust(sweep, frame),
+        accuracy=sweep.accuracy.splitlines() if measured(frame).any() else [],
+        stand_ins=has_stand_ins(frame),
+        answers=answers(frame),
+        repeat=repeat(sweep),
+        version=__version__,
+        failed=_rows(failed, ("engine", "workload", "point", "status", "evidence")),
+        flagged=_rows(flagged.head(_MOST_FLAGGED), ("engine", "workload", "point", "flags")),
+        flagged_count=len(flagged),
+        unmeasured=_rows(frame[away].head(_MOST_FLAGGED), _UNMEASURED),
+        unmeasured_count=int(away.sum()),
+        runs=runs,
+        figures=[
+            (one, f"data:image/svg+xml;base64,{base64.b64encode(one.svg).decode()}") for one in pictures
+        ],
+        samples=load_samples(sampled),
+        suites=load_suites(suites, out),
+        sample_files={Path(file).name: href(file, out) for file in sampled},
+        tables=[(Path(path).stem, _siblings(path, out), len(table)) for path, table in frames.items()],
+        metrics=METRICS,
+        counters=[column for column in columns(frame) if column.kind == "counter"],
+        many=len(frame) > MANY_ROWS,
+        data=embed(page_data(frame, runs, sweep.together)),
+        style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     write_files({out: page.encode("utf-8")})
 
@@ -131,21 +133,11 @@ def _environment() -> jinja2.Environment:
 
 def _rows(frame: pd.DataFrame, names: tuple[str, ...]) -> list[dict[str, Any]]:
     present = frame.reindex(columns=list(names)).astype(object)
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in present.where(present.notna(), "").to_dict("records")
-    ]
+    rows = present.where(present.notna(), "").itertuples(index=False, name=None)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _siblings(path: str | Path, out: str | Path) -> dict[str, str]:
-    base = Path(path)
-    files = {
-        "CSV": base,
-        "Parquet": base.with_suffix(".parquet"),
-        "columns": base.with_suffix(".columns.json"),
-    }
+    suffixes = {"CSV": Path(path).suffix, "Parquet": ".parquet", "columns": ".columns.json"}
+    files = {name: Path(path).with_suffix(suffix) for name, suffix in suffixes.items()}
     return {name: href(file, out) for name, file in files.items() if name == "CSV" or file.exists()}
-
-
-def _data_uri(svg: bytes) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()

@@ -1,7 +1,7 @@
 """Cliffs of a result table: steps along an axis whose times differ more than their work, and why.
 
-The cause comes from the terms of a row: how long each unit is busy (the metrics of ``tables.bounds``
-times the cycles), and what is counted (stores, page walks, ...), both beside the growth of the work.
+The cause comes from the terms of a row: how long each unit is busy (``tables.columns.busy`` times the
+cycles), and what is counted (stores, page walks, ...), both beside the growth of the work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from apuflow_analysis.tables.bounds import BOUNDS
+from apuflow_analysis.tables.columns import BOUNDS, busy
 
 CYCLES: Final = "gpu_cycles"
 WORK: Final = "flops"
@@ -73,13 +73,12 @@ def cliffs(frame: pd.DataFrame, axes: Sequence[str]) -> list[Cliff]:
             ``flops``.
         axes: columns of the axes.
     """
-    found = [one for axis in axes if _comparable(frame, axis) for one in _along(frame, axis, axes)]
+    if not {CYCLES, "workload"} <= {*frame.columns}:
+        return []
+    numeric = [one for one in axes if one in frame and pd.api.types.is_numeric_dtype(frame[one])]
+    sized = [one for one in numeric if one in UNITS or (one.startswith(LAYER) and WORK in frame)]
+    found = [one for axis in sized for one in _along(frame, axis, axes)]
     return sorted(found, key=lambda one: -max(one.cycles / one.work, one.work / one.cycles))
-
-
-def _comparable(frame: pd.DataFrame, axis: str) -> bool:
-    known = {CYCLES, "workload", axis} <= {*frame.columns} and pd.api.types.is_numeric_dtype(frame[axis])
-    return known and (axis in UNITS or (axis.startswith(LAYER) and WORK in frame.columns))
 
 
 def _along(frame: pd.DataFrame, axis: str, axes: Sequence[str]) -> Iterator[Cliff]:
@@ -93,20 +92,10 @@ def _along(frame: pd.DataFrame, axis: str, axes: Sequence[str]) -> Iterator[Clif
             steep = work >= 1.0 and axis not in UNITS and cycles > STEEP * work
             slower = cycles > SLOWER if axis in UNITS else work > 1.0 and cycles * SLOWER < 1.0
             if steep or slower:
-                yield Cliff(
-                    axis,
-                    float(less[axis]),
-                    float(more[axis]),
-                    _where(less, fixed),
-                    cycles,
-                    work,
-                    _cause(less, more, work),
-                )
-
-
-def _where(row: pd.Series[Any], fixed: Sequence[str]) -> str:
-    own = (f"{name.removeprefix(LAYER)} {row[name]}" for name in fixed if name not in ("workload", "engine"))
-    return ", ".join([str(row["workload"]), *own])
+                ends = float(less[axis]), float(more[axis])
+                own = (f"{name.removeprefix(LAYER)} {less[name]}" for name in fixed if name in axes)
+                where = ", ".join([str(less["workload"]), *own])
+                yield Cliff(axis, *ends, where, cycles, work, _cause(less, more, work))
 
 
 def _ratio(less: pd.Series[Any], more: pd.Series[Any], column: str) -> float:
@@ -115,19 +104,11 @@ def _ratio(less: pd.Series[Any], more: pd.Series[Any], column: str) -> float:
     return values[1] / values[0] if min(values) > 0.0 else float("nan")
 
 
-def _busy(row: pd.Series[Any]) -> dict[str, float]:
-    """Cycles that each unit is busy, of those with a metric in the table."""
-    found = {}
-    for name, bound in BOUNDS.items():
-        known = [float(row[metric]) for metric in bound.metrics if metric in row and not pd.isna(row[metric])]
-        if known:
-            found[name] = known[0] * float(row[CYCLES])
-    return found
-
-
 def _cause(less: pd.Series[Any], more: pd.Series[Any], work: float) -> str:
     """Which unit's busy time makes the difference, and which counts changed more than the work."""
-    before, after = _busy(less), _busy(more)
+    before, after = (
+        {name: part * float(row[CYCLES]) for name, part in busy(row).items()} for row in (less, more)
+    )
     both = [name for name in after if name in before]
     step = float(more[CYCLES] - less[CYCLES])
     grown = {name: (after[name] - before[name]) / step for name in both}

@@ -1,15 +1,18 @@
-"""The columns of a result table: their order, units and meanings."""
+"""The columns of a result table (``columns.csv``): order, units, meanings, and the words in some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
-from apuflow.core.products import ROCBLAS, STAND_IN
-from apuflow_analysis.counters.table import BY_NAME as COUNTERS
-from apuflow_analysis.metrics import compute
-from apuflow_analysis.metrics.metric import Metric
+import pandas as pd
+
+from apuflow_analysis.counters.table import COUNTERS
+from apuflow_analysis.metrics.compute import INF, METRICS
 
 PRODUCTS = "products"
 """Column that says whose kernels the matrix products of a row are."""
@@ -29,103 +32,16 @@ class Column:
     source: str = ""
 
 
-IDENTITY: tuple[Column, ...] = (
-    Column("engine", "identity", "", "what produced the row: gem5, gem5-kernels or preview"),
-    Column("workload", "identity", "", "workload of the sweep"),
-    Column("direction", "identity", "", "fwd, bwd or both"),
-    Column("point", "identity", "", "label of the point and hash of everything that determines its result"),
-    Column("status", "identity", "", "completed, or how the run failed; only completed rows hold numbers"),
-)
-
-MACHINE: tuple[Column, ...] = tuple(
-    Column(name, "machine", unit, meaning)
-    for name, unit, meaning in (
-        ("release", "", "gem5 release"),
-        ("gfx", "", "GPU version"),
-        ("inputs", "", "where they lie at first: in the CPU's caches as far as these go, or in memory alone"),
-        ("num_compute_units", "1", "compute units"),
-        ("simds_per_cu", "1", "SIMD units of a compute unit"),
-        ("wfs_per_simd", "1", "wavefront slots of a SIMD unit"),
-        ("wf_size", "lane", "lanes of a wavefront"),
-        ("issue_period", "cycle", "cycles that a vector instruction holds its unit"),
-        ("gpu_clock", "", "frequency of the GPU"),
-        ("ruby_clock", "", "frequency of the network"),
-        ("num_tccs", "1", "TCC banks"),
-        ("tcp_size", "", "size of a TCP"),
-        ("tcc_size", "", "size of all TCC banks together"),
-        ("TCP_latency", "cycle", "access latency of a TCP"),
-        ("TCC_latency", "cycle", "access latency of a TCC bank"),
-        ("bw_scalor", "1", "bandwidth factor of the network; 0 leaves 8 bytes a cycle and link"),
-        ("num_dirs", "1", "directories, and so DRAM channels"),
-        ("mem_type", "", "DRAM type"),
-        ("mem_req_latency", "cycle", "latency from a compute unit to its TCP"),
-        ("mem_resp_latency", "cycle", "latency from a TCP to its compute unit"),
-        ("glbmem_rd_bus_width", "B", "width of the bus from the coalescer to the registers"),
-        ("glbmem_wr_bus_width", "B", "width of the bus from the registers to the coalescer"),
-        ("numLdsBanks", "1", "banks of the LDS"),
-        ("ldsBankConflictPenalty", "cycle", "cycles of a serialised LDS access"),
-        ("reg_alloc_policy", "", "register allocation: simple keeps one workgroup per compute unit"),
+with Path(__file__).with_name("columns.csv").open(newline="", encoding="utf-8") as _file:
+    _COLUMNS = tuple(
+        Column(row["name"], row["kind"], row["unit"], row["meaning"], caveat=row["caveat"])
+        for row in csv.DictReader(_file)
     )
-)
-
+IDENTITY = tuple(column for column in _COLUMNS if column.kind == "identity")
+MACHINE = tuple(column for column in _COLUMNS if column.kind == "machine")
+RUN = tuple(column for column in _COLUMNS if column.kind not in ("identity", "machine"))
 NOT_OPTIONS = ("release", "gfx", "inputs")
 """Of MACHINE, those that no option of ``apu_se.py`` sets."""
-
-RUN: tuple[Column, ...] = (
-    Column(
-        "flags",
-        "check",
-        "",
-        "metrics outside their range, broken identities, what the preview was not measured on; with numbers",
-    ),
-    Column(
-        "gpu_cycles_low", "run", "cycle", "lower end of the interval of gpu_cycles, where the row has one"
-    ),
-    Column(
-        "gpu_cycles_high", "run", "cycle", "upper end of the interval of gpu_cycles, where the row has one"
-    ),
-    Column(
-        "extrapolated",
-        "check",
-        "",
-        "workgroups that gem5 ran, where it did not run all of a launch, and how far gpu_cycles may be off",
-        caveat="counters of work are scaled to all workgroups, those of stalls, caches and DRAM are empty",
-    ),
-    Column("evidence", "check", "", "what shows how the run ended"),
-    Column(
-        PRODUCTS,
-        "check",
-        "",
-        f"whose kernels the matrix products are: {ROCBLAS} (its own), {STAND_IN} (this project's), or both; "
-        "empty: there is none",
-    ),
-    Column("stand_in", "check", "", "kernels of ours in the row's cycles, and what they stand in for"),
-    Column("library", "check", "", "whose kernels the matrix products are, where they are not stand-ins"),
-    Column("changed", "check", "", "what in those kernels is not as their library has them, and why"),
-    Column(
-        "max_relative_error",
-        "check",
-        "1",
-        "largest difference of the kernels' outputs from NumPy over the output's largest element",
-        caveat="gem5-kernels only; empty where nothing was compared, then flags says why",
-    ),
-    Column("bound", "check", "", "what limits the kernel, where the engine knows it"),
-    Column("wall_seconds", "run", "s", "wall time of the run"),
-    Column("peak_memory_bytes", "run", "B", "peak memory of the run on the host"),
-    *(
-        Column(name, "provenance", "", meaning)
-        for name, meaning in (
-            ("gem5_commit", "commit of the gem5 sources"),
-            ("gem5_patches", "patches on the gem5 sources, each with the start of its hash"),
-            ("gem5_binary_sha256", "hash of the gem5 binary"),
-            ("image_digest", "container image"),
-            ("dnnmark_commit", "commit of the DNNMark sources"),
-            ("config_sha256", "hash of the workload's configuration"),
-            ("kernel_db_sha256", "hash of the kernel database"),
-        )
-    ),
-    Column("mmap_bytes", "run", "B", "size of DNNMark's input file"),
-)
 
 AXIS = "axis"
 INTERVAL = ("gpu_cycles_low", "gpu_cycles_high")
@@ -133,6 +49,69 @@ UNMEASURED = "unmeasured"
 """How the flag of a preview row begins that lies outside what the preview was measured on."""
 WRONG = "wrong results"
 """How the flag of a row begins whose outputs are not what NumPy says."""
+
+
+def flagged(rows: pd.DataFrame, text: str) -> pd.Series[bool]:
+    """Of each row whether its flags have a text; none where there are no flags."""
+    if "flags" not in rows.columns:
+        return pd.Series(False, index=rows.index)
+    return rows["flags"].fillna("").astype(str).str.contains(text, regex=False)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What can limit a point, as the column ``bound`` names it.
+
+    Attributes:
+        label: as short as a cell of a table.
+        meaning: for a legend.
+        metrics: how busy that unit is: of these metrics the first that a row has.
+    """
+
+    label: str
+    meaning: str
+    metrics: tuple[str, ...] = ()
+
+
+BOUNDS: Mapping[str, Bound] = {
+    "valu": Bound("VALU", "vector ALUs", ("valu_utilization",)),
+    "salu": Bound("SALU", "scalar ALU: scalar instructions, branches, waits", ("salu_utilization",)),
+    "lds": Bound("LDS", "LDS: bank conflicts and its bus", ("lds_utilization", "lds_issue_utilization")),
+    "vmem": Bound("memory issue", "issue of vector memory instructions", ("vmem_utilization",)),
+    "tokens": Bound(
+        "tokens", "coalescer tokens: vector memory instructions in flight", ("token_utilization",)
+    ),
+    "tlb": Bound("TLB walks", "page walks, one after the other", ("walk_utilization",)),
+    "tcp_link": Bound(
+        "TCC to TCP", "links that carry lines from the TCC to the TCPs", ("l2_return_utilization",)
+    ),
+    "tcc_link": Bound(
+        "TCC link",
+        "links into the TCC banks, from TCPs and directories",
+        ("tcc_link_utilization", "l2_utilization", "l2_link_utilization"),
+    ),
+    "directory_link": Bound(
+        "memory link", "link between the GPU and the directory", ("memory_link_utilization",)
+    ),
+    "dram": Bound(
+        "DRAM",
+        "DRAM: its bus and the rows that it opens",
+        ("dram_busy_utilization", "dram_utilization", "gpu_dram_utilization"),
+    ),
+    "line": Bound("one line", "stores of many workgroups to the same line, one after the other"),
+    "latency": Bound("latency", "latency: no unit is busy for 60 % of the time"),
+}
+"""By the name in the column, the parts of a compute unit first. Units are those of the preview's model."""
+
+
+def busy(row: pd.Series[Any]) -> dict[str, float]:
+    """Share of the time that each unit of ``BOUNDS`` is busy, of those with a metric in the row."""
+    found = {}
+    for name, bound in BOUNDS.items():
+        known = [float(row[metric]) for metric in bound.metrics if metric in row and not pd.isna(row[metric])]
+        if known:
+            found[name] = known[0]
+    return found
 
 
 def layout(axes: Sequence[str]) -> tuple[Column, ...]:
@@ -148,37 +127,25 @@ def layout(axes: Sequence[str]) -> tuple[Column, ...]:
 @lru_cache(maxsize=1024)
 def _layout(axes: tuple[str, ...]) -> tuple[Column, ...]:
     machine = {column.name: column for column in MACHINE}
-    leading = tuple(
-        Column(
-            name,
-            AXIS,
-            machine[name].unit if name in machine else "",
-            machine[name].meaning if name in machine else f"varied by the sweep: {name}",
-        )
-        for name in axes
+    unknown = {name: Column(name, AXIS, "", f"varied by the sweep: {name}") for name in axes}
+    leading = (machine.get(name, unknown[name]) for name in axes)
+    return (
+        *IDENTITY,
+        *(Column(column.name, AXIS, column.unit, column.meaning) for column in leading),
+        *(column for column in MACHINE if column.name not in axes),
+        *(Column(one.name, "counter", one.unit, one.meaning, source=one.stats) for one in COUNTERS),
+        *_METRICS,
+        *RUN,
     )
-    rest = tuple(column for column in MACHINE if column.name not in axes)
-    counters = tuple(
-        Column(counter.name, "counter", counter.unit, counter.meaning, source=counter.stats)
-        for counter in COUNTERS.values()
-    )
-    return IDENTITY + leading + rest + counters + tuple(_metric(metric) for metric in compute.METRICS) + RUN
+
+
+_RANGES = {one.name: (one.low, None if one.high == INF else one.high) for one in METRICS}
+_METRICS = tuple(
+    Column(m.name, "metric", m.unit, m.meaning, m.formula, _RANGES[m.name], m.caveat, m.source)
+    for m in METRICS
+)
 
 
 def axis_column(axis: str) -> str:
     """Column name of a sweep axis: ``num_compute_units`` of ``num-compute-units``."""
     return axis.replace("-", "_")
-
-
-def _metric(metric: Metric) -> Column:
-    high = metric.high if metric.high != float("inf") else None
-    return Column(
-        metric.name,
-        "metric",
-        metric.unit,
-        metric.meaning,
-        metric.formula,
-        (metric.low, high),
-        metric.caveat,
-        metric.source,
-    )

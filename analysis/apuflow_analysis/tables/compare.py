@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from apuflow.core.errors import AnalysisError
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
-from apuflow_analysis.metrics import compute
-from apuflow_analysis.tables.columns import MACHINE, PRODUCTS, WRONG
+from apuflow_analysis.metrics.compute import METRICS
+from apuflow_analysis.tables.columns import MACHINE, PRODUCTS, WRONG, flagged
 from apuflow_analysis.tables.records import COMPLETED
 from apuflow_analysis.tables.tables import columns
 
 SHOWN: tuple[str, ...] = (
-    "gpu_cycles",
-    "instructions",
-    "ipc",
-    "occupancy",
-    "valu_utilization",
-    "stall_share_memory",
-    "tcp_load_hit_rate",
-    "tcc_hit_rate",
-    "dram_bytes_read",
-    "dram_bytes_written",
+    *("gpu_cycles", "instructions", "ipc", "occupancy", "valu_utilization", "stall_share_memory"),
+    *("tcp_load_hit_rate", "tcc_hit_rate", "dram_bytes_read", "dram_bytes_written"),
 )
 """What is compared when no column is named."""
 
-_COMPARED = ("release", "gfx")
+APART = 0.10
+"""Cycles this far apart (relative to the fewer) are told apart by gem5: twice its usual scatter."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +61,18 @@ def compare(
     Of sides with one workload each, workload and direction need not agree: forward is compared with backward.
 
     Args:
-        a, b: tables from ``apuflow_analysis.tables.tables``; only completed rows take part.
+        a, b: result tables; only completed rows take part.
         names: counter and metric columns to compare.
         without: columns that do not tell points apart.
 
     Raises:
         AnalysisError: an unknown column, no point in common, or several rows of one point on a side.
     """
+    known = {*COUNTER_NAMES, *(metric.name for metric in METRICS)}
     for name in names:
-        if name not in COUNTER_NAMES and name not in compute.BY_NAME:
-            raise AnalysisError(
-                "no such counter or metric", key="column", value=name, remedy="docs/metrics.md lists them all"
-            )
+        if name not in known:
+            remedy = "docs/metrics.md lists them all"
+            raise AnalysisError("no such counter or metric", key="column", value=name, remedy=remedy)
     sides = [side[side["status"] == COMPLETED] for side in (a, b)]
     keys = tuple(name for name in _keys(a, b) if name not in without) or ("status",)
     for label, side in zip("AB", sides, strict=True):
@@ -93,20 +87,23 @@ def compare(
     left, right = (side.set_index([*keys], drop=False) for side in sides)
     common = left.index.intersection(right.index, sort=False)
     if len(common) == 0:
-        raise AnalysisError(
-            "the tables have no completed point in common",
-            key=", ".join(keys),
-            remedy="compare tables of the same workloads and axes",
-        )
-    parts = [_column(left.loc[common], right.loc[common], name) for name in names]
+        remedy = "compare tables of the same workloads and axes"
+        message = "the tables have no completed point in common"
+        raise AnalysisError(message, key=", ".join(keys), remedy=remedy)
+    only_a, only_b = len(left) - len(common), len(right) - len(common)
+    left, right = left.loc[common], right.loc[common]
+    parts = [_column(left, right, name) for name in names]
+    wrong_a, wrong_b = (flagged(side, WRONG).to_numpy() for side in (left, right))
+    named = left["workload"].to_numpy()
     return Comparison(
         pd.concat(parts, ignore_index=True),
         pd.DataFrame([_summary(name, part) for name, part in zip(names, parts, strict=True)]),
         keys,
-        (*_differences(sides[0], sides[1]), *_other_products(left.loc[common], right.loc[common])),
-        len(left) - len(common),
-        len(right) - len(common),
-        *_wrong_alone(left.loc[common], right.loc[common]),
+        (*_differences(sides[0], sides[1]), *_other_products(left, right)),
+        only_a,
+        only_b,
+        tuple(dict.fromkeys(named[wrong_a & ~wrong_b])),
+        tuple(dict.fromkeys(named[wrong_b & ~wrong_a])),
     )
 
 
@@ -116,20 +113,8 @@ def compare_engines(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] = 
     Raises:
         AnalysisError: the table has no row of one of the engines.
     """
-    for engine in (a, b):
-        if engine not in set(frame["engine"]):
-            raise AnalysisError(
-                "no row of this engine in the table",
-                key="engine",
-                value=engine,
-                remedy="the table has " + ", ".join(sorted(set(frame["engine"]))),
-            )
-    sides = []
-    for engine in (a, b):
-        side = frame[frame["engine"] == engine]
-        side.attrs = dict(frame.attrs)
-        sides.append(side)
-    return compare(sides[0], sides[1], names)
+    left, right = _sides(frame, "engine", (a, b), "engine")
+    return compare(left, right, names)
 
 
 def compare_releases(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] = SHOWN) -> Comparison:
@@ -138,20 +123,9 @@ def compare_releases(frame: pd.DataFrame, a: str, b: str, names: Sequence[str] =
     Raises:
         AnalysisError: the table has no row of one of the releases.
     """
-    sides = []
-    for release in (a, b):
-        side = frame[frame["release"] == release]
-        if side.empty:
-            raise AnalysisError(
-                "no row of this release in the table",
-                key="release",
-                value=release,
-                remedy="the table has " + ", ".join(sorted(set(map(str, frame["release"])))),
-            )
-        side = side.assign(workload=side["workload"] + " on " + side["engine"])
-        side.attrs = dict(frame.attrs)
-        sides.append(side)
-    return compare(sides[0], sides[1], names, without=set_together(*sides))
+    told_apart = frame.assign(workload=frame["workload"] + " on " + frame["engine"])
+    left, right = _sides(told_apart, "release", (a, b), "release")
+    return compare(left, right, names, without=set_together(left, right))
 
 
 def compare_values(
@@ -165,26 +139,27 @@ def compare_values(
     Raises:
         AnalysisError: the table has no such axis, or no row with one of the values.
     """
-    axes = [column.name for column in columns(frame) if column.kind == "axis"]
+    axes = _axes(frame)
     name = axis if axis in axes else axis.replace("-", "_")
     if name not in axes:
-        raise AnalysisError(
-            "no such axis in the table", key="axis", value=axis, remedy=f"it has {', '.join(axes) or 'none'}"
-        )
-    sides = []
-    for value in (a, b):
-        side = frame[frame[name].astype(str) == value]
-        if side.empty:
-            known = dict.fromkeys(map(str, frame[name]))
-            raise AnalysisError(
-                "no row of this value in the table",
-                key=name,
-                value=value,
-                remedy=f"it has {', '.join(known)}",
-            )
-        side.attrs = dict(frame.attrs)
-        sides.append(side)
-    return compare(sides[0], sides[1], names, without={name, *set_together(*sides)})
+        remedy = f"it has {', '.join(axes) or 'none'}"
+        raise AnalysisError("no such axis in the table", key="axis", value=axis, remedy=remedy)
+    left, right = _sides(frame, name, (a, b), "value")
+    return compare(left, right, names, without={name, *set_together(left, right)})
+
+
+def _sides(frame: pd.DataFrame, column: str, values: Sequence[str], what: str) -> list[pd.DataFrame]:
+    """The rows with each value of a column."""
+    texts = frame[column].astype(str)
+    for value in values:
+        if not (texts == value).any():
+            remedy = f"the table has {', '.join(dict.fromkeys(texts))}"
+            raise AnalysisError(f"no row of this {what} in the table", key=column, value=value, remedy=remedy)
+    return [frame[texts == value] for value in values]
+
+
+def _axes(frame: pd.DataFrame) -> list[str]:
+    return [column.name for column in columns(frame) if column.kind == "axis"]
 
 
 def set_together(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
@@ -193,19 +168,18 @@ def set_together(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
     A sweep sets them together with what the parts are told apart by, as the machine with the release.
     """
     together = []
-    for column in columns(a):
-        if column.kind == "axis" and column.name in b.columns:
-            values, others = ({*map(str, side[column.name])} for side in (a, b))
+    for name in _axes(a):
+        if name in b.columns:
+            values, others = ({*map(str, side[name])} for side in (a, b))
             if len(values) == len(others) == 1 and values != others:
-                together.append(column.name)
+                together.append(name)
     return tuple(together)
 
 
 def _differences(a: pd.DataFrame, b: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
     """What is the same in all rows of a side, and not the same on both."""
-    axes = [column.name for side in (a, b) for column in columns(side) if column.kind == "axis"]
     machine = [column.name for column in MACHINE]
-    for name in dict.fromkeys(["engine", "workload", "direction", *machine, *axes]):
+    for name in dict.fromkeys(["engine", "workload", "direction", *machine, *_axes(a), *_axes(b)]):
         if name in a.columns and name in b.columns:
             values = [tuple(dict.fromkeys(map(str, side[name]))) for side in (a, b)]
             if len(values[0]) == len(values[1]) == 1 and values[0] != values[1]:
@@ -222,27 +196,17 @@ def _other_products(left: pd.DataFrame, right: pd.DataFrame) -> Iterator[tuple[s
             yield f"{PRODUCTS} of {points} of {len(left)} points", a, b
 
 
-def _wrong_alone(left: pd.DataFrame, right: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    wrong = [side["flags"].astype(str).str.contains(WRONG, regex=False).to_numpy() for side in (left, right)]
-    named = left["workload"].to_numpy()
-    return tuple(dict.fromkeys(named[wrong[0] & ~wrong[1]])), tuple(
-        dict.fromkeys(named[wrong[1] & ~wrong[0]])
-    )
-
-
 def _keys(a: pd.DataFrame, b: pd.DataFrame) -> tuple[str, ...]:
     """Workload and direction (not where each side has one of its own), axes, machine parameters that vary."""
     workloads = [{*side["workload"]} for side in (a, b)]
     other_work = workloads[0] != workloads[1] and all(len(names) == 1 for names in workloads)
     keys = [] if other_work else ["workload", "direction"]
-    axes = [[column.name for column in columns(side) if column.kind == "axis"] for side in (a, b)]
-    keys += [name for name in axes[0] if name in b.columns]
-    keys += [name for name in axes[1] if name in a.columns and name not in keys]
+    keys += [name for name in _axes(a) if name in b.columns]
+    keys += [name for name in _axes(b) if name in a.columns and name not in keys]
     if len({*a["release"]}) == len({*b["release"]}) == 1:
         keys = [name for name in keys if name != "release"]
-    for column in MACHINE:
-        name = column.name
-        if name in keys or name in _COMPARED or name not in a.columns or name not in b.columns:
+    for name in (column.name for column in MACHINE):
+        if name in keys or name in ("release", "gfx") or name not in a.columns or name not in b.columns:
             continue
         if a[name].nunique(dropna=False) > 1 or b[name].nunique(dropna=False) > 1:
             keys.append(name)
@@ -271,3 +235,17 @@ def _summary(name: str, part: pd.DataFrame) -> dict[str, object]:
         "largest_ratio": part["ratio"].max(),
         "largest_difference": part["difference"].abs().max(),
     }
+
+
+def ordered_pairs(runs: Iterable[tuple[float, float]]) -> tuple[int, int]:
+    """Pairs in the measured order, and all pairs whose measured values are ``APART``.
+
+    Args:
+        runs: measured and predicted value of each; equal predictions are not in order.
+    """
+    right = pairs = 0
+    for (a, model_a), (b, model_b) in combinations(runs, 2):
+        if max(a, b) > min(a, b) * (1.0 + APART):
+            pairs += 1
+            right += (a - b) * (model_a - model_b) > 0
+    return right, pairs

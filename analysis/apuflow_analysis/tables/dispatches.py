@@ -37,23 +37,19 @@ _Key = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Dispatched:
+class _Dispatched:
     """A run and its kernels.
 
     Attributes:
-        record: of the run.
         launches: for each of its dispatches the launch of the layers that it is; None: of the runtime.
+        keys: what its dispatches are told apart by.
         cycle: ticks of a GPU cycle.
     """
 
     record: RunRecord
-    launches: tuple[LaunchRecord | None, ...]
+    launches: list[LaunchRecord | None]
+    keys: list[_Key]
     cycle: float
-
-    @property
-    def dispatches(self) -> Sequence[DispatchRecord]:
-        """In the order in which gem5 took them."""
-        return self.record.dispatches
 
 
 @dataclass(frozen=True)
@@ -73,42 +69,34 @@ class DispatchComparison:
     names: tuple[str, str]
 
 
-def dispatched(directory: str | Path) -> Dispatched:
-    """The kernels of a run, those of its layers named.
-
-    Raises:
-        AnalysisError: no such run, it did not complete, has no trace, or a kernel that did not end.
-    """
+def _dispatched(directory: str | Path) -> _Dispatched:
+    """The kernels of a run, those of its layers named."""
     file = Path(directory) / "run.json"
     record = read_run(file)
     if record.status is not Status.COMPLETED:
         raise AnalysisError("the run did not complete", file=file, key="status", value=record.status.value)
     if not record.dispatches:
-        raise AnalysisError(
-            "the run has no trace of its kernels",
-            file=file,
-            key="dispatches",
-            remedy="it is of an older apuflow, or of gem5.fast, which cannot trace: remove its directory and "
-            "start the workflow again, with gem5.opt",
-        )
+        remedy = "it is of an older apuflow, or of gem5.fast, which cannot trace: remove its directory and "
+        remedy += "start the workflow again, with gem5.opt"
+        message = "the run has no trace of its kernels"
+        raise AnalysisError(message, file=file, key="dispatches", remedy=remedy)
     if any(one.launched is None or one.completed is None for one in record.dispatches):
         raise AnalysisError("the trace has a kernel that did not end", file=file, key="dispatches")
     if any(launch.ran is not None for launch in record.launches):
-        raise AnalysisError(
-            "the run did not launch all workgroups of its kernels: its trace is not that of whole ones",
-            file=file,
-            key="launches",
-            remedy="compare a run of a sweep without the key workgroups",
-        )
+        message = "the run did not launch all workgroups of its kernels: its trace is not that of whole ones"
+        remedy = "compare a run of a sweep without the key workgroups"
+        raise AnalysisError(message, file=file, key="launches", remedy=remedy)
     clock = clock_hertz(str(record.options.get("gpu-clock", "1GHz")))
     if clock is None:
         raise AnalysisError("not a clock", file=file, key="options.gpu-clock")
-    wanted = [_key("", one.grid, one.workgroup) for one in record.launches]
-    given = [_key("", one.grid, one.workgroup) for one in record.dispatches]
+    wanted = [_key("", one) for one in record.launches]
+    given = [_key("", one) for one in record.dispatches]
     launches: list[LaunchRecord | None] = [None] * len(given)
     for left, right in _pairs(wanted, given):
         launches[right] = record.launches[left]
-    return Dispatched(record, tuple(launches), TICKS_PER_SECOND / clock)
+    pairs = zip(launches, record.dispatches, strict=True)
+    keys = [_key(launch.kernel if launch else UNNAMED, one) for launch, one in pairs]
+    return _Dispatched(record, launches, keys, TICKS_PER_SECOND / clock)
 
 
 def compare_dispatches(a: str | Path, b: str | Path) -> DispatchComparison:
@@ -120,44 +108,35 @@ def compare_dispatches(a: str | Path, b: str | Path) -> DispatchComparison:
         a, b: run directories, usually of engines gem5 and gem5-kernels.
 
     Raises:
-        AnalysisError: as ``dispatched``, or the runs are of GPUs of other sizes.
+        AnalysisError: no such run, it did not complete, its trace is missing or has a kernel without end,
+            or the runs are of GPUs of other sizes.
     """
-    sides = dispatched(a), dispatched(b)
+    sides = _dispatched(a), _dispatched(b)
     _same_gpu(sides[0].record, sides[1].record, Path(b) / "run.json")
-    keys = [
-        [
-            _key(launch.kernel if launch else UNNAMED, one.grid, one.workgroup)
-            for launch, one in zip(side.launches, side.dispatches, strict=True)
-        ]
-        for side in sides
-    ]
+    ours, theirs = (side.keys for side in sides)
     rows = []
-    at = [0, 0]
-    for left, right in [*_pairs(*keys), (len(keys[0]), len(keys[1]))]:
-        rows += [_row(sides, number, None) for number in range(at[0], left)]
-        rows += [_row(sides, None, number) for number in range(at[1], right)]
-        if left < len(keys[0]):
+    next_a = next_b = 0
+    for left, right in [*_pairs(ours, theirs), (len(ours), len(theirs))]:
+        rows += [_row(sides, number, None) for number in range(next_a, left)]
+        rows += [_row(sides, None, number) for number in range(next_b, right)]
+        if left < len(ours):
             rows.append(_row(sides, left, right))
-        at = [left + 1, right + 1]
+        next_a, next_b = left + 1, right + 1
     table = pd.DataFrame(rows)
     table["ratio"] = table["cycles_b"] / table["cycles_a"]
     table["difference"] = table["cycles_b"] - table["cycles_a"]
-    parts = pd.DataFrame(
-        [
-            {"part": name, "meaning": meaning}
-            | {f"kernels_{label}": counted[name][0] for label, counted in zip("ab", shares, strict=True)}
-            | {f"cycles_{label}": counted[name][1] for label, counted in zip("ab", shares, strict=True)}
-            for shares in [[_parts(side) for side in sides]]
-            for name, meaning in PARTS
-        ]
-    )
-    names = tuple(f"{side.record.engine} {side.record.workload} {side.record.point}" for side in sides)
-    return DispatchComparison(table, parts, _notes(*sides), (names[0], names[1]))
+    kernels, cycles = zip(*(_parts(side) for side in sides), strict=True)
+    parts = pd.DataFrame(list(PARTS), columns=["part", "meaning"])
+    for what, of_sides in (("kernels", kernels), ("cycles", cycles)):
+        for label, counted in zip("ab", of_sides, strict=True):
+            parts[f"{what}_{label}"] = [counted[name] for name, _ in PARTS]
+    name_a, name_b = (f"{one.record.engine} {one.record.workload} {one.record.point}" for one in sides)
+    return DispatchComparison(table, parts, _notes(*sides), (name_a, name_b))
 
 
-def _key(name: str, grid: tuple[int, ...], workgroup: tuple[int, ...]) -> _Key:
+def _key(name: str, sizes: LaunchRecord | DispatchRecord) -> _Key:
     """Sizes in three dimensions: a launch says only those that it has."""
-    return name, (*grid, 1, 1)[:3], (*workgroup, 1, 1)[:3]
+    return name, (*sizes.grid, 1, 1)[:3], (*sizes.workgroup, 1, 1)[:3]
 
 
 def _pairs(left: Sequence[_Key], right: Sequence[_Key]) -> list[tuple[int, int]]:
@@ -168,23 +147,19 @@ def _pairs(left: Sequence[_Key], right: Sequence[_Key]) -> list[tuple[int, int]]
 
 def _same_gpu(a: RunRecord, b: RunRecord, file: Path) -> None:
     for key in ("gfx-version", "num-compute-units", "gpu-clock"):
-        if a.options.get(key) != b.options.get(key):
-            raise AnalysisError(
-                f"the runs are of different GPUs: {key} is {a.options.get(key)} in A",
-                file=file,
-                key=f"options.{key}",
-                value=b.options.get(key),
-                remedy="compare runs of one point of a sweep with two engines",
-            )
+        ours, theirs = a.options.get(key), b.options.get(key)
+        if ours != theirs:
+            message = f"the runs are of different GPUs: {key} is {ours} in A"
+            remedy = "compare runs of one point of a sweep with two engines"
+            raise AnalysisError(message, file=file, key=f"options.{key}", value=theirs, remedy=remedy)
 
 
-def _row(sides: Sequence[Dispatched], a: int | None, b: int | None) -> dict[str, Any]:
-    places = (a, b)
+def _row(sides: Sequence[_Dispatched], a: int | None, b: int | None) -> dict[str, Any]:
     side, number = (sides[0], a) if a is not None else (sides[1], b)
     assert number is not None
-    launch, one = side.launches[number], side.dispatches[number]
+    launch, one = side.launches[number], side.record.dispatches[number]
     row: dict[str, Any] = {
-        "in": "both" if None not in places else "A" if a is not None else "B",
+        "in": "both" if None not in (a, b) else "A" if a is not None else "B",
         "kernel": launch.kernel if launch else UNNAMED,
         "layer": (launch.layer if launch else None) or "",
         "direction": (launch.direction if launch else None) or "",
@@ -192,17 +167,15 @@ def _row(sides: Sequence[Dispatched], a: int | None, b: int | None) -> dict[str,
         "grid": "x".join(map(str, one.grid)),
         "workgroup": "x".join(map(str, one.workgroup)),
     }
-    for label, each, place in zip("ab", sides, places, strict=True):
-        row |= _measured(each, place, label)
-    return row
+    return row | _measured(sides[0], a, "a") | _measured(sides[1], b, "b")
 
 
-def _measured(side: Dispatched, number: int | None, label: str) -> dict[str, Any]:
+def _measured(side: _Dispatched, number: int | None, label: str) -> dict[str, Any]:
     """What one run says of a kernel; empty where it has none."""
     names = ("dispatch", "cycles", "waited", "vector_registers", "scalar_registers", "code", "arguments")
     if number is None:
         return {f"{name}_{label}": None if name in ("code", "arguments") else np.nan for name in names}
-    one = side.dispatches[number]
+    one = side.record.dispatches[number]
     launched, completed = one.launched or 0, one.completed or 0
     values = (
         number,
@@ -216,27 +189,26 @@ def _measured(side: Dispatched, number: int | None, label: str) -> dict[str, Any
     return {f"{name}_{label}": value for name, value in zip(names, values, strict=True)}
 
 
-def _parts(side: Dispatched) -> dict[str, tuple[int, float]]:
+def _parts(side: _Dispatched) -> tuple[dict[str, int], dict[str, float]]:
     """Kernels and GPU cycles of each part of a run. Kernels that overlap count for themselves."""
-    spans = sorted((one.launched or 0, one.completed or 0) for one in side.dispatches)
+    spans = sorted((one.launched or 0, one.completed or 0) for one in side.record.dispatches)
     covered, end = 0, spans[0][0]
     for start, stop in spans:
         covered += max(0, stop - max(start, end))
         end = max(end, stop)
-    lasts = [(one.completed or 0) - (one.launched or 0) for one in side.dispatches]
-    ticks = {
-        "before": spans[0][0],
-        "layer": sum(last for last, launch in zip(lasts, side.launches, strict=True) if launch is not None),
-        "other": sum(last for last, launch in zip(lasts, side.launches, strict=True) if launch is None),
-        "between": end - spans[0][0] - covered,
-        "after": max(0, (side.record.ticks or end) - end),
-    }
-    ours = sum(launch is not None for launch in side.launches)
-    kernels = {"layer": ours, "other": len(side.launches) - ours}
-    return {name: (kernels.get(name, 0), value / side.cycle) for name, value in ticks.items()}
+    ticks = dict.fromkeys((name for name, _ in PARTS), 0)
+    kernels = dict(ticks)
+    for one, launch in zip(side.record.dispatches, side.launches, strict=True):
+        part = "other" if launch is None else "layer"
+        kernels[part] += 1
+        ticks[part] += (one.completed or 0) - (one.launched or 0)
+    ticks["before"] = spans[0][0]
+    ticks["between"] = end - spans[0][0] - covered
+    ticks["after"] = max(0, (side.record.ticks or end) - end)
+    return kernels, {name: value / side.cycle for name, value in ticks.items()}
 
 
-def _notes(a: Dispatched, b: Dispatched) -> tuple[str, ...]:
+def _notes(a: _Dispatched, b: _Dispatched) -> tuple[str, ...]:
     notes = []
     for label, side in zip("AB", (a, b), strict=True):
         lost = len(side.record.launches) - sum(launch is not None for launch in side.launches)
@@ -247,14 +219,11 @@ def _notes(a: Dispatched, b: Dispatched) -> tuple[str, ...]:
             )
     if a.record.workload != b.record.workload:
         notes.append(f"other workloads: {a.record.workload} and {b.record.workload}")
-    names = sorted(a.record.options.keys() | b.record.options.keys())
-    differ = [
-        f"{name} ({a.record.options.get(name)}, {b.record.options.get(name)})"
-        for name in names
-        if a.record.options.get(name) != b.record.options.get(name)
-    ]
+    left, right = a.record.options, b.record.options
+    differ = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
     if differ:
-        notes.append(f"options that differ: {', '.join(differ)}")
+        told = (f"{name} ({left.get(name)}, {right.get(name)})" for name in differ)
+        notes.append(f"options that differ: {', '.join(told)}")
     return tuple(notes)
 
 
@@ -274,9 +243,7 @@ def run_pairs(table: pd.DataFrame, a: str, b: str) -> list[tuple[tuple[str, str,
         sides.append(dict(zip(keys, points, strict=True)))
     pairs = [(sides[0][key], sides[1][key]) for key in sides[0] if key in sides[1]]
     if not pairs:
-        raise AnalysisError(
-            f"the table has no point that {a} and {b} have both completed",
-            key="engine",
-            remedy=f"it has {', '.join(sorted(set(table['engine'])))}; name two runs, or --engines",
-        )
+        message = f"the table has no point that {a} and {b} have both completed"
+        remedy = f"it has {', '.join(sorted(set(table['engine'])))}; name two runs, or --engines"
+        raise AnalysisError(message, key="engine", remedy=remedy)
     return pairs

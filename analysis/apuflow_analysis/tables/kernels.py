@@ -37,10 +37,7 @@ UNNAMED = "(not a kernel of the layers)"
 
 
 def kernel_table(directory: str | Path) -> pd.DataFrame:
-    """One row per dispatch of a run: launch, counters, metrics.
-
-    Args:
-        directory: a run directory with ``run.json``.
+    """One row per dispatch of the run in a directory: launch, counters, metrics.
 
     Returns:
         Columns ``LAUNCH_COLUMNS``, machine parameters, counters, metrics and ``flags``. Where gem5 dumped per
@@ -63,17 +60,13 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
     if len(files) > 1 or len(files) == len(named) == 1:
         dumps_of_files = [counters(path, facts, kernels_only=True) for path in files]
         if len(dumps_of_files) != len(named):
-            raise AnalysisError(
-                f"{len(dumps_of_files)} statistics files for {len(named)} launches", file=file, key="launches"
-            )
+            message = f"{len(dumps_of_files)} statistics files for {len(named)} launches"
+            raise AnalysisError(message, file=file, key="launches")
         pairs = list(zip(named, dumps_of_files, strict=True))
     else:
-        dumps = [
-            counted(part, facts)
-            for path in files
-            for part in since_reset(file_counters(path)[0], facts, path)
-        ]
-        pairs = _match(named, [dump for dump in dumps if dump["kernels_launched"] > 0], file)
+        dumps = [dump for path in files for dump in since_reset(file_counters(path)[0], facts, path)]
+        launching = [counted(dump, facts) for dump in dumps if dump["kernels_launched"] > 0]
+        pairs = _match(named, launching, file)
     machine = run_values(record)
     missing = iter(extrapolations(record) or [None] * len(named))
     rows = []
@@ -145,11 +138,9 @@ def _match(
         fits = waiting and waiting[0].launched_workgroups == dump["workgroups"]
         pairs.append((waiting.pop(0) if fits else None, dump))
     if waiting:
-        raise AnalysisError(
-            f"{len(waiting)} of {len(named)} launches are not in the statistics ({len(dumps)} kernel dumps); "
-            f"the first is {waiting[0].kernel} with {waiting[0].launched_workgroups} workgroups",
-            file=file,
-            key="launches",
-            remedy="per-kernel statistics need gem5 v24.0, or the engine gem5-kernels",
-        )
+        first = f"the first is {waiting[0].kernel} with {waiting[0].launched_workgroups} workgroups"
+        lost = f"{len(waiting)} of {len(named)} launches are not in the statistics"
+        message = f"{lost} ({len(dumps)} kernel dumps); {first}"
+        remedy = "per-kernel statistics need gem5 v24.0, or the engine gem5-kernels"
+        raise AnalysisError(message, file=file, key="launches", remedy=remedy)
     return pairs

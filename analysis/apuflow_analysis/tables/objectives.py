@@ -33,10 +33,9 @@ def values(frame: pd.DataFrame, expressions: Sequence[str]) -> dict[str, pd.Seri
     Raises:
         ConfigError: an expression cannot be evaluated.
     """
-    numbers = _numbers(frame)
+    known = _numbers(frame)
     return {
-        text: numbers[text] if text in numbers else _evaluated(numbers, text).astype(float)
-        for text in expressions
+        text: known[text] if text in known else _evaluated(known, text).astype(float) for text in expressions
     }
 
 
@@ -48,9 +47,8 @@ def holds(frame: pd.DataFrame, constraint: str) -> np.ndarray[Any, Any]:
     """
     found = _evaluated(_numbers(frame), constraint)
     if not pd.api.types.is_bool_dtype(found):
-        raise ConfigError(
-            "a constraint compares", key="--where", value=constraint, remedy="'dram_bytes_read < 1e9'"
-        )
+        remedy = "'dram_bytes_read < 1e9'"
+        raise ConfigError("a constraint compares", key="--where", value=constraint, remedy=remedy)
     return found.to_numpy(dtype=bool)
 
 
@@ -122,11 +120,9 @@ def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
     try:
         value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
     except Exception as error:  # pandas raises whatever its parser does
-        raise ConfigError(
-            f"the expression cannot be evaluated: {error}",
-            value=expression,
-            remedy=_meant(expression, numbers.columns) + _EXPRESSIONS,
-        ) from None
+        remedy = _meant(expression, numbers.columns) + _EXPRESSIONS
+        message = f"the expression cannot be evaluated: {error}"
+        raise ConfigError(message, value=expression, remedy=remedy) from None
     found = pd.Series(value, index=numbers.index)
     if not (pd.api.types.is_numeric_dtype(found) or pd.api.types.is_bool_dtype(found)):
         raise ConfigError("the expression gives no number", value=expression, remedy=_EXPRESSIONS)

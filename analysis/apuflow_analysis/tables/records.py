@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,11 +80,8 @@ def read_record(path: str | Path) -> Row | Batch:
 def run_values(record: RunRecord) -> dict[str, Any]:
     """The machine columns of a run record."""
     options = {axis_column(name): value for name, value in record.options.items()}
-    return {name: options.get(name) for name in _MACHINE} | {
-        "release": record.release,
-        "gfx": record.gfx,
-        "inputs": record.inputs,
-    }
+    others = {"release": record.release, "gfx": record.gfx, "inputs": record.inputs}
+    return {name: options.get(name) for name in _MACHINE} | others
 
 
 def _row(record: RunRecord, file: Path) -> Row:
@@ -95,11 +92,11 @@ def _row(record: RunRecord, file: Path) -> Row:
     values |= {name: getattr(record.provenance, name) for name in _PROVENANCE}
     values["max_relative_error"] = record.results.max_relative_error if record.results else None
     values["products"] = of_launches((one.stand_in, one.library) for one in record.launches) or None
-    values["stand_in"] = stand_ins(record) or None
+    named = (f"{one.kernel}: {one.stand_in}" for one in record.launches if one.stand_in)
+    values["stand_in"] = _distinct(named)
     values["library"] = _distinct(launch.library for launch in record.launches)
-    values["changed"] = _distinct(
-        change for launch in record.launches for change in (launch.changed or "").split("; ")
-    )
+    changes = (change for one in record.launches for change in (one.changed or "").split("; "))
+    values["changed"] = _distinct(changes)
     axes = {axis_column(name): value for name, value in record.axes.items()}
     if record.status is not Status.COMPLETED:
         return Row(values, axes)
@@ -111,33 +108,27 @@ def _row(record: RunRecord, file: Path) -> Row:
     own = record.own_kernels_only
     facts = record.release_facts
     parts = extrapolations(record)
-    numbers = counters(
-        files, facts, kernels_only=own, wholly=[part.of if part is not None else None for part in parts]
-    )
-    values["extrapolated"] = _distinct([told(parts, numbers), *_kept_whole(record)]) if parts else None
-    values |= _interval(parts, numbers)
-    findings = [str(broken) for broken in numbers.broken] + ([f"cut: {numbers.cut}"] if numbers.cut else [])
+    wholly = [part.of if part is not None else None for part in parts]
+    numbers = counters(files, facts, kernels_only=own, wholly=wholly)
+    if parts:
+        kept = (f"{one.kernel} ran whole: {one.kept_whole}" for one in record.launches if one.kept_whole)
+        values["extrapolated"] = _distinct([told(parts, numbers), *kept])
+        values |= _interval(parts, numbers)
     said = [
         judgement(record),
         _other_gem5(record, facts),
         *(facts.doubts(record.release) if facts else ()),
         _without_facts(numbers, facts),
         _other_kernels(record, numbers),
+        *map(str, numbers.broken),
+        f"cut: {numbers.cut}" if numbers.cut else "",
     ]
-    findings = [*filter(None, said), *findings]
-    return Row(values, axes, dict(numbers), tuple(findings))
-
-
-def _kept_whole(record: RunRecord) -> Iterator[str]:
-    """The large launches of which all workgroups ran, and why."""
-    for launch in record.launches:
-        if launch.kept_whole:
-            yield f"{launch.kernel} ran whole: {launch.kept_whole}"
+    return Row(values, axes, dict(numbers), tuple(filter(None, said)))
 
 
 def _interval(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> dict[str, float]:
     """The ends of the interval of the cycles, where launches were extrapolated."""
-    if not parts or not math.isfinite(half_width(parts)):
+    if not math.isfinite(half_width(parts)):
         return {}
     clock = numbers["gpu_clock_ticks"]
     ends = interval(parts, numbers["gpu_cycles"] * clock)
@@ -185,19 +176,8 @@ def _distinct(texts: Iterable[str | None]) -> str | None:
     return "; ".join(dict.fromkeys(text for text in texts if text)) or None
 
 
-def stand_ins(record: RunRecord) -> str:
-    """``kernel: what it stands in for`` of a run's launches, once each."""
-    return "; ".join(
-        dict.fromkeys(f"{launch.kernel}: {launch.stand_in}" for launch in record.launches if launch.stand_in)
-    )
-
-
 def check_unchanged(record: RunRecord, file: Path) -> None:
-    """The statistics are the very ones that proved the run: not cut, not another run's, not edited.
-
-    Args:
-        record: of a completed run.
-        file: where the record lies, beside its statistics.
+    """The statistics beside a completed run's record are the very ones that proved the run.
 
     Raises:
         AnalysisError: they are missing or differ from the hash that the run recorded.
@@ -209,32 +189,24 @@ def check_unchanged(record: RunRecord, file: Path) -> None:
     proven = (record.provenance.statistics_sha256 or "").split()
     if not proven:
         return
+    key = "provenance.statistics_sha256"
     if len(proven) != len(files):
-        raise AnalysisError(
-            f"the record has {len(proven)} hashes of {len(files)} statistics files",
-            file=file,
-            key="provenance.statistics_sha256",
-            remedy=_REMEDY,
-        )
+        message = f"the record has {len(proven)} hashes of {len(files)} statistics files"
+        raise AnalysisError(message, file=file, key=key, remedy=_REMEDY)
     for one, expected in zip(files, proven, strict=True):
         actual = text_sha256(one)
         if actual != expected:
-            raise AnalysisError(
-                "the statistics are not those that the run was proven with",
-                file=one,
-                key=f"provenance.statistics_sha256 in {file.name}",
-                value=actual or "it cannot be read to its end",
-                remedy=_REMEDY,
-            )
+            message = "the statistics are not those that the run was proven with"
+            value = actual or "it cannot be read to its end"
+            raise AnalysisError(message, file=one, key=f"{key} in {file.name}", value=value, remedy=_REMEDY)
 
 
 def _batch(record: BatchRecord, file: Path) -> Batch:
     try:
         frame = pd.read_parquet(file, page_checksum_verification=True)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise AnalysisError(
-            f"the counters of a preview batch cannot be read: {error}", file=file, remedy=_REMEDY
-        ) from None
+        message = f"the counters of a preview batch cannot be read: {error}"
+        raise AnalysisError(message, file=file, remedy=_REMEDY) from None
     frame.columns = pd.Index([axis_column(str(name)) for name in frame.columns])
     known = {column.name for column in (*IDENTITY, *MACHINE, *RUN)} | set(COUNTER_NAMES)
     axes = tuple(axis_column(name) for name in record.axes)
@@ -242,9 +214,8 @@ def _batch(record: BatchRecord, file: Path) -> Batch:
     if absent:
         raise AnalysisError("the batch lacks a column", file=file, key=absent[0])
     shared = [name for name in ("engine", "workload", "direction", "evidence") if name not in frame.columns]
-    frame = frame[[name for name in frame.columns if name in known or name in axes]].assign(
-        **{name: getattr(record, name) for name in shared}
-    )
+    frame = frame[[name for name in frame.columns if name in known or name in axes]]
+    frame = frame.assign(**{name: getattr(record, name) for name in shared})
     counted = [name for name in COUNTER_NAMES if name in frame.columns]
     frame.loc[frame["status"] != COMPLETED, counted] = float("nan")
     return Batch(by_name(frame), axes)

@@ -23,6 +23,7 @@ from apuflow_analysis.tables.tables import AXES, LARGEST_WHOLE, columns
 
 _TEXT_KINDS = ("identity", "check", "provenance")
 COLUMNS_SUFFIX = ".columns.json"
+_OURS = "give a table that the workflow wrote (results/*.csv or results/*.parquet)"
 _ANEW = "remove the table's files and start the workflow again: no run is repeated for it"
 
 
@@ -49,7 +50,8 @@ def write(
     if parquet is not None:
         contents[parquet] = _parquet(table)
     if columns_json is not None:
-        contents[columns_json] = _json(frame, described, _hashes(contents))
+        hashes = {Path(file).suffix.removeprefix("."): _sha256(content) for file, content in contents.items()}
+        contents[columns_json] = _json(frame, described, hashes)
     write_files(contents)
 
 
@@ -65,22 +67,15 @@ def read(path: str | Path, *, whole: bool = False) -> pd.DataFrame:
     """
     _check_together(Path(path), whole)
     try:
-        frame = read_parquet(path) if Path(path).suffix == ".parquet" else _read_csv(path)
+        parquet = Path(path).suffix == ".parquet"
+        frame = pd.read_parquet(path, page_checksum_verification=True) if parquet else _read_csv(path)
     except (OSError, ValueError, pa.ArrowException) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise AnalysisError(
-            f"cannot read this table: {why}",
-            file=path,
-            remedy="give a table that the workflow wrote (results/*.csv or results/*.parquet)",
-        ) from None
+        raise AnalysisError(f"cannot read this table: {why}", file=path, remedy=_OURS) from None
     missing = [column.name for column in IDENTITY if column.name not in frame.columns]
     if missing:
-        raise AnalysisError(
-            "this is not a result table: a column is missing",
-            file=path,
-            key=missing[0],
-            remedy="give a table that the workflow wrote (results/*.csv or results/*.parquet)",
-        )
+        message = "this is not a result table: a column is missing"
+        raise AnalysisError(message, file=path, key=missing[0], remedy=_OURS)
     described = columns(frame)
     for column in described:
         values = frame[column.name]
@@ -91,15 +86,6 @@ def read(path: str | Path, *, whole: bool = False) -> pd.DataFrame:
     return frame
 
 
-def read_parquet(path: str | Path) -> pd.DataFrame:
-    """A Parquet file; its pages are checked where it holds their checksums.
-
-    Raises:
-        OSError, pyarrow.ArrowException: it cannot be read, or a page is damaged.
-    """
-    return pd.read_parquet(path, page_checksum_verification=True)
-
-
 def _check_together(path: Path, whole: bool) -> None:
     """The files of a table are those that were written together: not edited, not damaged, not mixed.
 
@@ -108,9 +94,8 @@ def _check_together(path: Path, whole: bool) -> None:
     description = path.with_suffix(COLUMNS_SUFFIX)
     if not description.is_file():
         if whole:
-            raise AnalysisError(
-                "the description of the table's columns is gone", file=description, remedy=_ANEW
-            )
+            message = "the description of the table's columns is gone"
+            raise AnalysisError(message, file=description, remedy=_ANEW)
         return
     try:
         content = json.loads(description.read_bytes())
@@ -118,36 +103,26 @@ def _check_together(path: Path, whole: bool) -> None:
         if not (recorded or whole) and content["format"] == 1:
             return
         names = {name: path.with_suffix(f".{name}") for name in recorded if name != "columns"}
-        hashes = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in names.items()}
+        hashes = {name: _sha256(file.read_bytes()) for name, file in names.items()}
         hashes["columns"] = _sha256(content)
     except OSError as error:
-        raise AnalysisError(
-            f"the files of this table cannot be compared: {error.strerror}", file=error.filename, remedy=_ANEW
-        ) from None
+        message = f"the files of this table cannot be compared: {error.strerror}"
+        raise AnalysisError(message, file=error.filename, remedy=_ANEW) from None
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise AnalysisError("this is no description of a table", file=description, remedy=_ANEW) from None
     if path.suffix.removeprefix(".") not in hashes:
         raise AnalysisError("this table was written without hashes", file=path, remedy=_ANEW)
     for name, sha256 in hashes.items():
         if sha256 != recorded.get(name):
-            raise AnalysisError(
-                "the table is not as it was written",
-                file=names.get(name, description),
-                key=f"sha256.{name} in {description.name}",
-                value=sha256,
-                remedy=_ANEW,
-            )
+            file, key = names.get(name, description), f"sha256.{name} in {description.name}"
+            message = "the table is not as it was written"
+            raise AnalysisError(message, file=file, key=key, value=sha256, remedy=_ANEW)
 
 
-def _hashes(contents: Mapping[str | Path, bytes]) -> dict[str, str]:
-    return {
-        Path(file).suffix.removeprefix("."): hashlib.sha256(content).hexdigest()
-        for file, content in contents.items()
-    }
-
-
-def _sha256(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def _sha256(content: bytes | Mapping[str, Any]) -> str:
+    """Of a file's content, or of a description in its canonical form."""
+    text = content if isinstance(content, bytes) else json.dumps(content, sort_keys=True).encode()
+    return hashlib.sha256(text).hexdigest()
 
 
 def _read_csv(path: str | Path) -> pd.DataFrame:
@@ -158,25 +133,20 @@ def _read_csv(path: str | Path) -> pd.DataFrame:
 
 
 def _arrow(frame: pd.DataFrame, described: Sequence[Column]) -> pa.Table:
-    fields, arrays = [], []
-    for column in described:
-        array = _array(column, frame[column.name])
-        metadata = {"kind": column.kind, "unit": column.unit, "meaning": column.meaning}
-        fields.append(pa.field(column.name, array.type, metadata=metadata))
-        arrays.append(array)
+    arrays = [_array(column, frame[column.name]) for column in described]
+    fields = [
+        pa.field(one.name, array.type, metadata={"kind": one.kind, "unit": one.unit, "meaning": one.meaning})
+        for one, array in zip(described, arrays, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata={"apuflow.table": "1"}))
 
 
 def _csv(table: pa.Table) -> bytes:
-    stream = io.BytesIO((",".join(map(_quoted, table.column_names)) + "\n").encode())
-    stream.seek(0, io.SEEK_END)
-    options = pa_csv.WriteOptions(include_header=False, quoting_style="needed")
-    pa_csv.write_csv(table, stream, options)
+    names = (f'"{name}"' if set(name) & set(',"\n') else name for name in table.column_names)
+    stream = io.BytesIO()
+    stream.write((",".join(names) + "\n").encode())
+    pa_csv.write_csv(table, stream, pa_csv.WriteOptions(include_header=False, quoting_style="needed"))
     return stream.getvalue()
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if set(name) & set(',"\n') else name
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -196,19 +166,17 @@ def _array(column: Column, values: pd.Series[Any]) -> pa.Array:
         known = values.dropna()
         exact = (known % 1 == 0) & (known.abs() < LARGEST_WHOLE)
         return whole.cast(pa.int64()) if len(known) and exact.all() else whole
-    return pa.array(
-        [None if value is None or value != value else str(value) for value in values], pa.string()
-    )
+    texts = [None if value is None or value != value else str(value) for value in values]
+    return pa.array(texts, pa.string())
 
 
 def _json(frame: pd.DataFrame, described: Sequence[Column], hashes: Mapping[str, str]) -> bytes:
+    status = frame["status"].value_counts().sort_index()
     content: dict[str, Any] = {
         "format": 2,
         "rows": len(frame),
-        "engines": sorted({str(engine) for engine in frame["engine"]}),
-        "status": {
-            str(key): int(count) for key, count in frame["status"].value_counts().sort_index().items()
-        },
+        "engines": sorted(set(map(str, frame["engine"]))),
+        "status": {str(key): int(count) for key, count in status.items()},
         "columns": [
             {key: value for key, value in dataclasses.asdict(column).items() if value not in ("", None)}
             for column in described

@@ -17,10 +17,7 @@ PHASES = ("forward", "backward", "update", "communication")
 
 
 def coverage(items: pd.DataFrame) -> dict[str, Any]:
-    """What the time of items rests on.
-
-    Args:
-        items: rows of ``Folder.items``.
+    """What the time of rows of ``Folder.items`` rests on.
 
     Returns:
         ``low_ms``, ``high_ms`` (sums of the ends of all intervals), ``operations`` (distinct ones that ran),
@@ -63,9 +60,7 @@ def coverage_text(items: pd.DataFrame) -> str:
 def times(items: pd.DataFrame, iterations: Sequence[Iteration]) -> pd.DataFrame:
     """Time of an iteration by phase and kind of layer: a row each, with its share of the iteration.
 
-    Args:
-        items: from ``Folder.items``.
-        iterations: the same.
+    ``items`` are those of the iterations, from ``Folder.items``.
     """
     by = [*_axes(iterations), "phase", "op"]
     grouped = items.groupby(["suite", "engine", *by], sort=False, dropna=False)
@@ -88,9 +83,7 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
     """A row per iteration: time by phase, rate, throughput, memory by part, what the hardware counters say.
 
     Args:
-        items: from ``Folder.items``.
-        table: from ``Folder.table``.
-        iterations: the same.
+        items, table: those of the iterations, from ``Folder.items`` and ``Folder.table``.
     """
     keys = ["suite", "engine", *_axes(iterations)]
     rows = []
@@ -131,16 +124,8 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
 
 
 _HARDWARE = (
-    "occupancy",
-    "lane_efficiency",
-    "valu_utilization",
-    "ipc",
-    "dram_read_bandwidth",
-    "dram_write_bandwidth",
-    "dram_utilization",
-    "flops",
-    "flop_rate",
-    "bound",
+    *("occupancy", "lane_efficiency", "valu_utilization", "ipc", "dram_read_bandwidth"),
+    *("dram_write_bandwidth", "dram_utilization", "flops", "flop_rate", "bound"),
 )
 """Metrics of the standard table that the summary repeats."""
 

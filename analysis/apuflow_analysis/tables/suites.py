@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter as Counts
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ import pandas as pd
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.products import joined
 from apuflow_analysis.counters.table import BY_NAME as COUNTERS
-from apuflow_analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, axis_column
+from apuflow_analysis.tables.columns import INTERVAL, MACHINE, RUN, UNMEASURED, WRONG, axis_column, flagged
 from apuflow_analysis.tables.records import COMPLETED, Batch, by_name
 from apuflow_analysis.tables.tables import assemble
 
@@ -31,6 +31,7 @@ _LONGEST = 500
 """Characters of flags that one row repeats; the table of operations has all."""
 _MOST_NAMED = 6
 """Reasons that one row names."""
+_CUT = "from the first workgroups of launches"
 _BETWEEN = re.compile(";(?! )")
 """Between two flags; within one a blank follows."""
 
@@ -98,17 +99,23 @@ class Folder:
         keys = zip(operations["engine"], operations["point"], strict=True)
         self._place = {(str(engine), str(point)): row for row, (engine, point) in enumerate(keys)}
         self._frame = operations
-        numbers = [name for name in COUNTERS if name in operations.columns]
-        self._names = numbers
-        self._values = operations[numbers].to_numpy(dtype=np.float64)
+        self._names = [name for name in COUNTERS if name in operations.columns]
+        self._values = operations[self._names].to_numpy(dtype=np.float64)
         self._seconds = operations["gpu_time"].to_numpy(dtype=np.float64)
         per_cycle = self._seconds / operations["gpu_cycles"].to_numpy(dtype=np.float64)
-        ends = [operations[name].to_numpy(dtype=np.float64) for name in INTERVAL]
-        self._ends = [np.where(np.isnan(end), self._seconds, end * per_cycle) for end in ends]
-        self._unmeasured = [isinstance(text, str) and UNMEASURED in text for text in operations["flags"]]
-        self._versions = [_version(row) for row in operations[[*_VERSION]].to_dict("records")]
+        low, high = (operations[name].to_numpy(dtype=np.float64) * per_cycle for name in INTERVAL)
+        versions = operations[["engine", "release", "gem5_commit"]].to_dict("records")
+        told = {
+            "seconds": self._seconds,
+            "low_ms": np.where(np.isnan(low), self._seconds, low) * 1e3,
+            "high_ms": np.where(np.isnan(high), self._seconds, high) * 1e3,
+            "engine_version": [_version(row) for row in versions],
+            UNMEASURED: flagged(operations, UNMEASURED),
+        }
+        texts = operations[["bound", "status", "products", "stand_in"]]
+        self._told = pd.DataFrame(told, operations.index).join(texts).reset_index(drop=True)
 
-    def rows(self, iteration: Iteration) -> list[int]:
+    def _places(self, iteration: Iteration) -> list[int]:
         """Places of an iteration's items in the table of operations; -1: the item is not run."""
         return [self._place[iteration.engine, item.point] if item.point else -1 for item in iteration.items]
 
@@ -122,26 +129,18 @@ class Folder:
         """
         frames = []
         for iteration in iterations:
-            places = np.array(self.rows(iteration), dtype=np.int64)
+            told = self._told.reindex(self._places(iteration)).reset_index(drop=True)
+            seconds = told.pop("seconds")
             frame = pd.DataFrame([_cells(iteration, item) for item in iteration.items])
-            seconds = np.where(places < 0, np.nan, self._seconds[places])
-            formula = np.array([item.formula_ms for item in iteration.items], dtype=np.float64)
-            frame["ms"] = np.where(np.isnan(formula), seconds * 1e3, formula)
+            formula = pd.Series([item.formula_ms for item in iteration.items], dtype=float)
+            frame["ms"] = formula.fillna(seconds * 1e3)
             frame["total_ms"] = frame["ms"] * frame["repeats"]
-            flop = frame["flop"].to_numpy(dtype=np.float64)
-            counted = np.where(flop > 0, flop, np.nan)
-            frame["tflops"] = counted / (seconds * frame["repeats"].to_numpy(dtype=np.float64)) / 1e12
-            lows, highs = self._ends
-            for name, ends in (("low_ms", lows), ("high_ms", highs)):
-                frame[name] = np.where(places < 0, np.nan, ends[places]) * 1e3
-            frame["engine_version"] = [None if place < 0 else self._versions[place] for place in places]
-            frame[UNMEASURED] = [place >= 0 and self._unmeasured[place] for place in places]
-            for name in ("bound", "status", "products", "stand_in"):
-                known = self._frame[name].tolist()
-                frame[name] = [None if place < 0 else known[place] for place in places]
-            frame.loc[places < 0, "status"] = "not run"
-            frame.loc[~np.isnan(formula), "status"] = BY_FORMULA
-            frames.append(frame)
+            flop = frame["flop"].astype(float)
+            frame["tflops"] = flop.where(flop > 0) / (seconds * frame["repeats"].astype(float)) / 1e12
+            told[UNMEASURED] = told[UNMEASURED].eq(True)
+            told.loc[told["status"].isna(), "status"] = "not run"
+            told.loc[formula.notna(), "status"] = BY_FORMULA
+            frames.append(frame.join(told))
         return pd.concat(frames, ignore_index=True)
 
     def table(self, iterations: Sequence[Iteration]) -> pd.DataFrame:
@@ -151,13 +150,13 @@ class Folder:
         return assemble([Batch(by_name(pd.DataFrame(rows, dtype="object")), axes)])
 
     def _row(self, iteration: Iteration) -> dict[str, Any]:
-        places = self.rows(iteration)
         weights = Counts[int]()
-        for place, item in zip(places, iteration.items, strict=True):
+        for place, item in zip(self._places(iteration), iteration.items, strict=True):
             if place >= 0:
                 weights[place] += item.repeats
         used = self._frame.iloc[list(weights)]
         failed = used[used["status"] != COMPLETED]
+        cut = int(used["extrapolated"].notna().sum())
         row: dict[str, Any] = {
             "engine": iteration.engine,
             "workload": iteration.suite,
@@ -167,11 +166,11 @@ class Folder:
             **{axis_column(name): value for name, value in iteration.axes.items()},
             **{column.name: _only(used[column.name]) for column in MACHINE},
             **{name: _only(used[name]) for name in _TEXTS},
-            "evidence": said(iteration, len(weights), failed),
+            "evidence": _said(iteration, len(weights), failed),
             "flags": _flags(used["flags"])[:_LONGEST],
             "products": joined(used["products"]) or None,
-            "stand_in": _said_by_any(used["stand_in"], "; ") or None,
-            "extrapolated": _extrapolated(used),
+            "stand_in": _each(used["stand_in"], "; ") or None,
+            "extrapolated": f"{cut} of {len(used)} distinct operations, {_CUT}" if cut else None,
             "max_relative_error": used["max_relative_error"].astype(float).max(),
             "bound": None,
             "wall_seconds": used["wall_seconds"].astype(float).sum(min_count=1),
@@ -206,25 +205,12 @@ class Folder:
         return spent.most_common(1)[0][0] if spent else None
 
 
-_VERSION = ("engine", "release", "gem5_commit")
-
-
 def _version(row: Mapping[Any, Any]) -> str:
     """The version of the engine that made a row: the preview's, or gem5's release and commit."""
     if row["engine"] == "preview":
         return f"preview {PREVIEW_VERSION}"
     commit = row["gem5_commit"]
     return " ".join(["gem5", str(row["release"]), *([commit[:8]] if isinstance(commit, str) else [])])
-
-
-def _extrapolated(used: pd.DataFrame) -> str | None:
-    """How many of the operations are not measured to their end."""
-    count = int(used["extrapolated"].notna().sum())
-    return (
-        f"{count} of {len(used)} distinct operations, from the first workgroups of launches"
-        if count
-        else None
-    )
 
 
 def _cells(iteration: Iteration, item: Item) -> dict[str, Any]:
@@ -245,7 +231,7 @@ def _cells(iteration: Iteration, item: Item) -> dict[str, Any]:
     }
 
 
-def said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
+def _said(iteration: Iteration, operations: int, failed: pd.DataFrame) -> str:
     """What a row of an iteration says of what it is made from."""
     run = [item for item in iteration.items if item.point]
     steps = [item for item in iteration.items if item.formula_ms is None]
@@ -269,10 +255,10 @@ def _flags(values: pd.Series[Any]) -> str:
         first = wrong[0].removeprefix(f"{WRONG}: ")
         said.append(f"{WRONG}: {len(wrong)} of {len(values)} operations, the first: {first}")
     said += [flag for flag in single if not flag.startswith((UNMEASURED, WRONG))]
-    return _said_by_any(pd.Series(said, dtype=object), ";")
+    return _each(said, ";")
 
 
-def _said_by_any(values: pd.Series[Any], between: str) -> str:
+def _each(values: Iterable[Any], between: str) -> str:
     """Every text of a column, once."""
     return between.join(dict.fromkeys(text for text in values if isinstance(text, str) and text))
 

@@ -46,14 +46,10 @@ def build(
     results = [read_record(record) for record in records]
     batches = [item for item in results if isinstance(item, Batch)]
     if rows := [item for item in results if isinstance(item, Row)]:
-        batches.insert(0, _gather(rows))
+        recorded = tuple(dict.fromkeys(name for row in rows for name in row.axes))
+        cells = [{**row.values, **row.axes, **row.counters, "flags": ";".join(row.findings)} for row in rows]
+        batches.insert(0, Batch(by_name(pd.DataFrame(cells, dtype="object")), recorded))
     return assemble(batches if axes is None else [_with_axes(batch, axes) for batch in batches])
-
-
-def _gather(rows: Sequence[Row]) -> Batch:
-    axes = tuple(dict.fromkeys(name for row in rows for name in row.axes))
-    cells = [{**row.values, **row.axes, **row.counters, "flags": ";".join(row.findings)} for row in rows]
-    return Batch(by_name(pd.DataFrame(cells, dtype="object")), axes)
 
 
 def _with_axes(batch: Batch, axes: Mapping[tuple[str, str], Mapping[str, Any]]) -> Batch:
@@ -115,9 +111,8 @@ def require_completed(frame: pd.DataFrame) -> None:
     if len(failed) == 0:
         return
     lines = [
-        f"{row['engine']}/{row['workload']}/{row['point']}: {row['status']}: "
-        + str(row["evidence"] or "no evidence recorded")
-        for row in failed.to_dict("records")
+        f"{row.engine}/{row.workload}/{row.point}: {row.status}: {row.evidence or 'no evidence recorded'}"
+        for row in failed.itertuples()
     ]
     raise AnalysisError(
         f"{len(failed)} of {len(frame)} points did not complete\n  " + "\n  ".join(lines),
@@ -141,11 +136,8 @@ def _guess_axes(names: Sequence[str]) -> Sequence[str]:
     """
     start = len(IDENTITY)
     for stop in range(start, len(names)):
-        leading = [
-            column.name
-            for column in layout(names[start:stop])
-            if column.kind in (AXIS, "identity", "machine")
-        ]
+        described = layout(names[start:stop])
+        leading = [one.name for one in described if one.kind in (AXIS, "identity", "machine")]
         if leading == list(names[: len(leading)]):
             return names[start:stop]
     known = {column.name for column in layout(())}
@@ -211,9 +203,5 @@ def _refuse_duplicates(raw: Mapping[str, Sequence[Any]]) -> None:
     rows = Counter(zip(raw["engine"], raw["workload"], raw["point"], strict=True))
     for row, times in rows.items():
         if times > 1:
-            raise AnalysisError(
-                "two records of the same point",
-                key="point",
-                value="/".join(map(str, row)),
-                remedy="give each record once",
-            )
+            value, remedy = "/".join(map(str, row)), "give each record once"
+            raise AnalysisError("two records of the same point", key="point", value=value, remedy=remedy)

@@ -8,7 +8,7 @@ from places import ROOT
 
 import apuflow
 from apuflow.rocblas.tables import Products
-from apuflow_analysis.tables.bounds import BOUNDS
+from apuflow_analysis.tables.columns import BOUNDS
 
 PRIMITIVES = [
     f"{name}_{direction}"

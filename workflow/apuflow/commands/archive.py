@@ -60,7 +60,7 @@ def _pack(sweep: str, out: Path) -> None:
     manifest = write(out, sweep, study_files(campaign, loaded), about(campaign, loaded))
     size = out.stat().st_size
     typer.echo(
-        f"{out}: {many(len(manifest.entries), 'file')}, {manifest.bytes:,} bytes, packed {size:,}, checked"
+        f"{out}: {many(len(manifest.entries), 'file')}, {manifest.size:,} bytes, packed {size:,}, checked"
     )
 
 

@@ -48,7 +48,7 @@ def score(
     for reason, number in scored.refused.items():
         print(f"refused: {reason} ({many(number, 'run')})", file=sys.stderr)
     if stem is not None:
-        from apuflow_analysis.figures.scatter import write_scatter
+        from apuflow_analysis.figures.comparisons import write_scatter
 
         write_scatter(scored.frame, stem)
     if json:

@@ -43,7 +43,7 @@ def stats(
     import pandas as pd
 
     from apuflow.gem5.stats.reader import read_stats
-    from apuflow_analysis.counters.counters import BY_NAME
+    from apuflow_analysis.counters.table import BY_NAME
 
     file = _statistics(file) if file.is_dir() else file
     _check_unchanged(file)

@@ -63,8 +63,8 @@ def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:
 
 def _draw(compared: DispatchComparison, stem: Path) -> None:
     """Both figures of a pair of runs: ``stem`` and ``stem-time``, as SVG, PNG and CSV."""
-    from apuflow_analysis.figures.dispatches import kernels_beside, time_parts
-    from apuflow_analysis.figures.output import save
+    from apuflow_analysis.figures.comparisons import kernels_beside, time_parts
+    from apuflow_analysis.figures.plot import save
 
     for plot, name in ((kernels_beside(compared), stem), (time_parts(compared), Path(f"{stem}-time"))):
         save(plot.figure, plot.data, name)

@@ -113,7 +113,7 @@ def write_report(
     """
     from apuflow.score.errors import measured_error
     from apuflow_analysis import report
-    from apuflow_analysis.figures.choice import Choice
+    from apuflow_analysis.figures.axis import Choice
 
     sweep = campaign.sweep(under)
     workloads = campaign.shown(sweep)

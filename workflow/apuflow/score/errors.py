@@ -23,7 +23,7 @@ from apuflow.preview.residual import FOLDS
 from apuflow.preview.step import Step
 from apuflow.preview.timing import times
 from apuflow.score.runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
-from apuflow_analysis.tables import order
+from apuflow_analysis.tables import compare
 
 Array = NDArray[np.float64]
 
@@ -240,7 +240,7 @@ def ordered_pairs(frame: pd.DataFrame) -> tuple[int, int]:
     for rows in sweeps(frame):
         for a, b in combinations(rows, 2):
             if units[a] != units[b]:
-                counts = order.ordered_pairs([runs[a], runs[b]])
+                counts = compare.ordered_pairs([runs[a], runs[b]])
                 right, pairs = right + counts[0], pairs + counts[1]
     return right, pairs
 
@@ -307,7 +307,7 @@ def measured_error() -> str:
         f"{mean:.1f} % in the mean, {largest:.0f} % at most."
     )
     if share is not None:
-        told += f" Of pairs that gem5 tells apart by more than {100 * order.APART:.0f} % along a sweep of "
+        told += f" Of pairs that gem5 tells apart by more than {100 * compare.APART:.0f} % along a sweep of "
         told += f"compute units, {100 * share:.1f} % are in its order."
     if refused:
         told += f" {refused} further runs it does not model."

@@ -17,7 +17,8 @@ from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 from apuflow.gem5.stats.reader import Stats, read_stats
 from apuflow.score import errors as score
-from apuflow_analysis.counters.counters import COUNTERS, counters
+from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.counters.table import COUNTERS
 
 DATA = ROOT / "tests/data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from apuflow_analysis.figures.scatter import scatter
+from apuflow_analysis.figures.comparisons import scatter
 
 
 def test_titles_of_panels_do_not_collide() -> None:

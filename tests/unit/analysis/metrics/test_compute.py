@@ -18,7 +18,7 @@ from apuflow.core.errors import AnalysisError
 from apuflow_analysis.counters.counters import counters
 from apuflow_analysis.counters.table import COUNTERS
 from apuflow_analysis.metrics import compute
-from apuflow_analysis.metrics.metric import QUANTITIES
+from apuflow_analysis.metrics.compute import METRICS, QUANTITIES
 from apuflow_analysis.tables.columns import MACHINE
 
 STATS = ROOT / "tests/data/gem5_runs/stats"
@@ -180,8 +180,8 @@ def test_text_in_a_number_column_is_refused() -> None:
 def test_formulas_name_only_what_exists() -> None:
     known = {counter.name for counter in COUNTERS} | {column.name for column in MACHINE}
     known |= {quantity.name for quantity in QUANTITIES}
-    formulas = [metric.formula for metric in compute.METRICS] + [quantity.formula for quantity in QUANTITIES]
-    formulas += [metric.high for metric in compute.METRICS if isinstance(metric.high, str)]
+    formulas = [metric.formula for metric in METRICS] + [quantity.formula for quantity in QUANTITIES]
+    formulas += [metric.high for metric in METRICS if isinstance(metric.high, str)]
     for formula in formulas:
         names = {node.id for node in ast.walk(ast.parse(formula)) if isinstance(node, ast.Name)}
         assert names <= known | {"maximum", "where"}, formula

@@ -8,7 +8,7 @@ from places import ROOT
 from result_frames import HOSTILE, grid
 
 import apuflow
-from apuflow_analysis.figures.choice import Choice, choose
+from apuflow_analysis.figures.axis import Choice, choose
 from apuflow_analysis.report.data import MANY_ROWS, embed, page_data
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from apuflow_analysis.report.describe import SweepDescription, href
-from apuflow_analysis.report.handover import trust
+from apuflow_analysis.report.sections import trust
 
 
 def test_links_are_relative_and_quoted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from result_frames import HOSTILE, grid
 
 from apuflow.core.errors import AnalysisError
 from apuflow_analysis.report import SweepDescription, render
-from apuflow_analysis.report.sample import load_samples
+from apuflow_analysis.report.sections import load_samples
 
 MEMBERS = """suite,engine,at,point,operation,kernels,repeats,predicted,\
 origin,measured,measured_doubt,cycles,low,high,cost,error,inside

@@ -11,7 +11,7 @@ from result_frames import grid
 
 from apuflow.core.errors import AnalysisError
 from apuflow_analysis.report import SweepDescription, render
-from apuflow_analysis.report.suites import SuiteFiles, load_suites
+from apuflow_analysis.report.sections import SuiteFiles, load_suites
 
 SUMMARY = """\
 suite,engine,num_compute_units,direction,status,images,forward_ms,backward_ms,update_ms,communication_ms,\

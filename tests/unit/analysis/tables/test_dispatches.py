@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from run_records import run_record
 
 from apuflow.core.errors import AnalysisError
-from apuflow_analysis.figures.dispatches import kernels_beside, time_parts
+from apuflow_analysis.figures.comparisons import kernels_beside, time_parts
 from apuflow_analysis.tables.dispatches import compare_dispatches, run_pairs
 from apuflow_analysis.tables.kernels import UNNAMED
 
