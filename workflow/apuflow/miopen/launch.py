@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
 from apuflow.core.grid import workgroups
@@ -78,6 +79,12 @@ class Gemm(NamedTuple):
     step_b: int = 0
     step_c: int = 0
     alpha: float = 1.0
+
+    @classmethod
+    def packed(cls, m: int, n: int, k: int, transpose_a: bool, transpose_b: bool, batch: int = 1) -> Gemm:
+        """A product of matrices without gaps between columns."""
+        lda, ldb = k if transpose_a else m, n if transpose_b else k
+        return cls(m, n, k, transpose_a, transpose_b, batch, lda, ldb, m)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,32 +173,67 @@ class Buffers(NamedTuple):
     top_diff: str
 
 
-Builder: TypeAlias = Callable[[Layer, Buffers, Literal["fwd", "bwd"], int], tuple[Launch, ...]]
-"""Launches of one layer in one direction at a number of compute units."""
+class LayerPass(NamedTuple):
+    """A layer in one direction at a number of compute units: its buffers as arguments, and its launches."""
+
+    layer: Layer
+    buffers: Buffers
+    direction: Literal["fwd", "bwd"]
+    compute_units: int
+
+    @property
+    def forward(self) -> bool:
+        """Whether it is the forward pass."""
+        return self.direction == "fwd"
+
+    @property
+    def x(self) -> Arg:
+        """The input."""
+        return Arg("buffer", self.buffers.bottom, self.layer.input.elements, "in", "x")
+
+    @property
+    def y(self) -> Arg:
+        """The output, which the backward pass reads."""
+        role: Role = "out" if self.forward else "in"
+        return Arg("buffer", self.buffers.top, self.layer.output.elements, role, "y")
+
+    @property
+    def dx(self) -> Arg:
+        """The gradient of the input."""
+        return Arg("buffer", self.buffers.bottom_diff, self.layer.input.elements, "out", "dx")
+
+    @property
+    def dy(self) -> Arg:
+        """The gradient of the output."""
+        return Arg("buffer", self.buffers.top_diff, self.layer.output.elements, "in", "dy")
+
+    def own(self, name: str, elements: int, role: Role, meaning: str = "") -> Arg:
+        """Memory that the layer shares with no other."""
+        return Arg("buffer", f"{self.buffers.own}.{name}", elements, role, meaning or name)
+
+    def launch(
+        self, program: str, arguments: str, kernel: str, grid: Extent, group: Extent, args: tuple[Arg, ...]
+    ) -> Launch:
+        """One launch of a kernel from source."""
+        layer = self.layer
+        return Launch(layer.label, layer.kind, self.direction, program, arguments, kernel, grid, group, args)
+
+
+Builder: TypeAlias = Callable[[LayerPass], tuple[Launch, ...]]
+"""Launches of one layer in one direction."""
 
 
 def expand(launches: Iterable[Launch]) -> Iterator[Launch]:
     """All single launches in the GPU's order, with loops unrolled and offsets applied."""
-    pending: list[Launch] = []
-    for launch in launches:
-        if pending and _loop(pending[0]) != _loop(launch):
-            yield from _passes(pending)
-            pending = []
-        if launch.loop:
-            pending.append(launch)
-        else:
-            yield from _passes([launch])
-    yield from _passes(pending)
+    for _, group in groupby(enumerate(launches), lambda one: _loop(*one)):
+        body = [launch for _, launch in group]
+        for number in range(body[0].count):
+            yield from (_pass(launch, number) for launch in body)
 
 
-def _loop(launch: Launch) -> tuple[str, str, int]:
-    return launch.layer, launch.direction, launch.loop
-
-
-def _passes(body: Sequence[Launch]) -> Iterator[Launch]:
-    for number in range(body[0].count if body else 0):
-        for launch in body:
-            yield _pass(launch, number)
+def _loop(number: int, launch: Launch) -> tuple[str, str, int, int]:
+    """What the launches of one loop have in common; a launch outside of loops is alone."""
+    return launch.layer, launch.direction, launch.loop, 0 if launch.loop else number
 
 
 def _pass(launch: Launch, number: int) -> Launch:
