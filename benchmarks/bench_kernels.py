@@ -24,8 +24,7 @@ from apuflow.core.errors import ApuflowError
 from apuflow.dnnmark import parse
 from apuflow.miopen import Row, launches
 from apuflow.miopen.compiler import CLANG_OCL_FLAGS, Compiler, host_compiler
-from apuflow.miopen.database import db_name, read_database
-from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database, prepare_databases
+from apuflow.miopen.database import DatabasePlan, db_name, plan_database, prepare_databases, read_database
 from apuflow.miopen.row_file import read_rows
 
 CU_COUNTS = (1, 2, 4, 8, 16, 32)
@@ -68,9 +67,7 @@ def upstream(script: Path, rows: Path, cache: Path) -> float:
 def plans(rows: list[Row], compiler: Compiler, kernels: Path) -> list[DatabasePlan]:
     """The twelve databases."""
     return [
-        plan_database(
-            rows, gfx, cus, release="bench", compiler=compiler.identity, sources=directory_identity(kernels)
-        )
+        plan_database(rows, gfx, cus, release="bench", compiler=compiler.identity, sources=kernels)
         for gfx in GPUS
         for cus in CU_COUNTS
     ]
@@ -157,7 +154,7 @@ def main() -> None:
                 64,
                 release="bench",
                 compiler="bench",
-                sources=directory_identity(kernels),
+                sources=kernels,
             )
             for gfx in GPUS
         ]

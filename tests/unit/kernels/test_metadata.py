@@ -9,7 +9,7 @@ import pytest
 
 from apuflow.core.errors import EngineError
 from apuflow.kernels.metadata import find_kernel, read_kernels
-from apuflow.miopen.compiler import BrokenObject
+from apuflow.miopen.elf import BrokenObject
 
 
 def test_a_real_object(whole: bytes, tmp_path: Path) -> None:

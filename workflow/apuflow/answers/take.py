@@ -15,7 +15,7 @@ from apuflow.core.files import sha256_file
 from apuflow.core.record import RunRecord, Status, read_run
 from apuflow.engines import simulating_engine
 from apuflow.engines.preview_batch import batch_columns
-from apuflow.miopen.compiler import code_bytes
+from apuflow.miopen.elf import code_bytes
 from apuflow.prepare.tools import Toolset
 from apuflow_analysis.counters.table import BY_NAME
 from apuflow_analysis.tables.records import Row, read_record

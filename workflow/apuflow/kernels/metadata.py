@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import EngineError
 from apuflow.miopen import elf
-from apuflow.miopen.compiler import BrokenObject
+from apuflow.miopen.elf import BrokenObject
 
 _METADATA: Final = 32
 _DEEPEST: Final = 32

@@ -15,9 +15,10 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
 from apuflow.launcher.corrections import correcting
 from apuflow.launcher.defects import DefectName
-from apuflow.miopen.compiler import Compiler, digest, host_compiler, read_code_object
+from apuflow.miopen.compiler import Compiler, CompilerFailure, compile_source, digest, host_compiler
+from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import CompilerFailure, KernelObject, compile_source, kernel_object
+from apuflow.miopen.objects import KernelObject, included, kernel_object
 
 Language: TypeAlias = Literal["opencl", "hip", "assembly", "object"]
 LANGUAGES: Final[Mapping[str, Language]] = {
@@ -139,24 +140,15 @@ def source_files(source: Path) -> tuple[Path, ...]:
 
 
 def _parts(source: Path) -> dict[str, bytes]:
-    waiting, seen = [source.name], dict[str, bytes]()
-    while waiting:
-        name = waiting.pop()
-        path = source.parent / name
-        if name in seen or (not path.is_file() and name != source.name):
-            continue
-        try:
-            seen[name] = path.read_bytes()
-        except OSError as error:
-            raise ConfigError(
-                f"cannot read the kernels' source: {error.strerror}",
-                file=path,
-                key="source",
-                remedy="put it there, or correct source in the workload's file",
-            ) from None
-        found = _INCLUDE.findall(seen[name])
-        waiting += [(first or second).decode("utf-8", "replace") for first, second in found]
-    return seen
+    try:
+        return included(source.parent, source.name, _INCLUDE)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the kernels' source: {error.strerror}",
+            file=error.filename,
+            key="source",
+            remedy="put it there, or correct source in the workload's file",
+        ) from None
 
 
 def compile_own(

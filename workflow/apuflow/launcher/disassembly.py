@@ -51,7 +51,7 @@ def executed(path: Path, gfx: str) -> list[str]:
 
 
 def _kernels(path: Path) -> tuple[str, ...]:
-    from apuflow.miopen.compiler import BrokenObject, read_code_object
+    from apuflow.miopen.elf import BrokenObject, read_code_object
 
     try:
         return read_code_object(path.read_bytes()).kernels

@@ -16,9 +16,9 @@ from apuflow.core.errors import ConfigError
 from apuflow.launcher.corrections import correcting
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, assembler, host_compiler, image_compiler
+from apuflow.miopen.database import DatabasePlan, plan_database
 from apuflow.miopen.launch import Launch
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
-from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
 from apuflow.prepare.image_choice import check_recorded, sources_to_try
@@ -211,7 +211,7 @@ class Toolset:
             compute_units,
             release=self.release.name,
             compiler=self.compiler.identity,
-            sources=directory_identity(self.kernels) if self.site.miopen_source else commit,
+            sources=self.kernels if self.site.miopen_source else commit,
         )
 
     def product_library(self, launches: Iterable[Launch], gfx: str) -> ProductLibrary:

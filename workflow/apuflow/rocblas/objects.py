@@ -15,9 +15,10 @@ from pathlib import Path
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
-from apuflow.miopen.compiler import CodeObject, Compiler, Runner, digest, run_on_host
+from apuflow.miopen.compiler import Compiler, Runner, compile_source, digest, run_on_host
+from apuflow.miopen.elf import CodeObject
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import KernelObject, compile_source
+from apuflow.miopen.objects import KernelObject
 from apuflow.rocblas import changes, tensile_program
 from apuflow.rocblas.call import ASSEMBLY
 from apuflow.rocblas.tables import LOGIC, ROCBLAS_COMMIT, TENSILE_COMMIT, Solution, solution_of

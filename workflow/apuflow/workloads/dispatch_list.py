@@ -24,7 +24,7 @@ from apuflow.kernels.metadata import KernelsBySource, read_kernels
 from apuflow.kernels.program import OwnProgram
 from apuflow.launcher.dispatch_list import DispatchList
 from apuflow.launcher.read_list import read_list
-from apuflow.miopen.compiler import read_code_object
+from apuflow.miopen.elf import read_code_object
 
 COMPUTE_UNITS = 4
 """What the launches are tried with; nothing of an imported one depends on it."""
