@@ -25,7 +25,7 @@ from apuflow.preview.kept import kept
 from apuflow.preview.machine import Dram, GpuModel, machine
 from apuflow.preview.process import steps
 from apuflow.preview.timing import times
-from apuflow.rocblas import library_launches
+from apuflow.rocblas.call import library_launches
 from apuflow.rocblas.tables import Measured, measured
 
 ROOT = Path(__file__).resolve().parents[1]

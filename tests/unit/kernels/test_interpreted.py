@@ -12,9 +12,8 @@ from places import ROOT
 from apuflow.dnnmark import parse
 from apuflow.interpret.encodings import Instruction
 from apuflow.kernels.interpreted import interpret_list
-from apuflow.launcher import gemm
 from apuflow.launcher.dispatch_list import Contents
-from apuflow.launcher.plan import guest_run, kernel_source
+from apuflow.launcher.plan import SGEMM_SOURCE, guest_run, kernel_source
 from apuflow.launcher.reference import difference, expected_outputs
 from apuflow.miopen import Row, launches
 from apuflow.miopen.compiler import Compiler
@@ -40,7 +39,7 @@ def test_instructions_are_as_many_as_gem5_counts_and_results_are_right(
     objects: dict[Row, Path] = {}
     for row in {kernel_source(launch) for launch in found}:
         objects[row] = tmp_path / f"{len(objects)}.o"
-        compile_object(row, "gfx801", clang, gemm.PROGRAM.parent, objects[row])
+        compile_object(row, "gfx801", clang, SGEMM_SOURCE.parent, objects[row])
     run = guest_run(found, device="gfx801", objects=objects)
     done = interpret_list(run.contents)
     rows = _recorded(f"fc_{direction}-10x192x1x1")

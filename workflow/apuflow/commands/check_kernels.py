@@ -237,7 +237,7 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     from apuflow.configure.catalogue import position
     from apuflow.launcher.corrections import replaced
     from apuflow.launcher.defects import met, told
-    from apuflow.launcher.unimplemented import missing
+    from apuflow.launcher.disassembly import missing
 
     releases = {name: load_release(name) for name in release_names()}
     releases = {

@@ -30,8 +30,7 @@ from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
-from apuflow.rocblas.library_table import ProductLibrary
-from apuflow.rocblas.objects import assembly_path, is_library_kernel
+from apuflow.rocblas.objects import ProductLibrary, assembly_path, is_library_kernel
 from apuflow.run.process import Process
 
 

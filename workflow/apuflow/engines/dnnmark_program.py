@@ -31,9 +31,8 @@ from apuflow.operations import Layers
 from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas import library_versions
-from apuflow.rocblas.call import changed
-from apuflow.rocblas.library_table import ProductLibrary
+from apuflow.rocblas.call import changed, library_versions
+from apuflow.rocblas.objects import ProductLibrary
 from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process

@@ -73,10 +73,11 @@ class OwnKernels(Program[KernelsWorkload]):
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
-        from apuflow.kernels.guest import DATA, LIST, object_file, output_file, own_guest
+        from apuflow.kernels.guest import DATA, object_file, own_guest
         from apuflow.kernels.metadata import read_kernels
         from apuflow.kernels.reference import OwnJudge
         from apuflow.launcher.judge import LARGEST
+        from apuflow.launcher.plan import LIST, output_file
 
         refuse_redirected(run_dir)
         root, program, release = tools.root.resolve(), own_program(point), tools.release

@@ -21,10 +21,9 @@ from apuflow.kernels.program import (
 )
 from apuflow.kernels.reference import made_contents
 from apuflow.launcher.dispatch_list import Buffer, Contents, Dispatch, DispatchList, Dump, Statistics
-from apuflow.launcher.plan import DIRECTORY, PAGE
+from apuflow.launcher.plan import PAGE, output_file
 
 DATA: Final = "data.bin"
-LIST: Final = DIRECTORY / "dispatch.list"
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,6 @@ class OwnGuest:
 def object_file(number: int) -> Path:
     """Where the guest finds the code object of the program's source of that number."""
     return Path(f"kernels{number or ''}.o")
-
-
-def output_file(number: int) -> Path:
-    """Where the guest writes its output of that number."""
-    return DIRECTORY / f"out{number}.bin"
 
 
 def own_guest(
@@ -98,7 +92,7 @@ def own_guest(
 def _contents(buffer: OwnBuffer, place: int | None, in_memory: bool) -> Contents:
     if place is None or not in_memory:
         return guest_contents(buffer, place or 0)
-    return Contents.loaded(place)
+    return Contents("loaded", (place,))
 
 
 def _data(program: OwnProgram, kinds: Collection[str]) -> tuple[bytes, Mapping[str, int]]:

@@ -152,16 +152,9 @@ def guest_contents(buffer: OwnBuffer, offset: int) -> Contents:
     """A buffer's contents as the guest program makes them; ``offset``: its place in the data file."""
     fill = buffer.fill
     if fill.kind in FROM_DATA:
-        return Contents.file(offset)
-    match fill.kind:
-        case "constant":
-            return Contents("constant", (_word(buffer),))
-        case "uniform":
-            return Contents.uniform(int(fill.numbers[0]))
-        case "modulo":
-            return Contents.modulo(int(fill.numbers[0]), int(fill.numbers[1]))
-        case _:
-            return Contents(fill.kind)
+        return Contents("file", (offset,))
+    numbers = (_word(buffer),) if fill.kind == "constant" else tuple(map(int, fill.numbers))
+    return Contents(fill.kind, numbers)
 
 
 def _word(buffer: OwnBuffer) -> int:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.launcher.dispatch_list import (
+    FIRST,
     FROM_FILE,
     Argument,
     Buffer,
@@ -19,7 +20,6 @@ from apuflow.launcher.dispatch_list import (
     Dump,
 )
 
-FIRST: Final = ["apuflow-dispatch-list", "1"]
 _SCALARS: Final = {"u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong"}
 _PARAMETERS: Final = {
     **dict.fromkeys(("zero", "touch", "untouched"), 0),
@@ -45,8 +45,8 @@ def read_list(path: Path) -> DispatchList:
         raise ConfigError(
             f"cannot read the dispatch list: {error}", file=path, remedy="a text file (docs/gem5-kernels.md)"
         ) from None
-    if not lines or lines[0].split() != FIRST:
-        raise _wrong(path, 1, f"the first line of a dispatch list is '{' '.join(FIRST)}'", "".join(lines[:1]))
+    if not lines or lines[0].split() != FIRST.split():
+        raise _wrong(path, 1, f"the first line of a dispatch list is '{FIRST}'", "".join(lines[:1]))
     reader = _Reader(path)
     for number, line in enumerate(lines[1:], 2):
         words = line.split()

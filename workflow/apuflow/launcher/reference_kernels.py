@@ -161,10 +161,11 @@ def _transpose(call: Call) -> None:
 def _pool(call: Call) -> tuple[Window, tuple[int, int, int], tuple[int, int, int]]:
     """The window, and (planes, h, w) of input and output."""
     sizes = call.defined("MLO_POOLING_", "KERNEL_SZ1 KERNEL_SZ0 STRIDE1 STRIDE0")
+    window = Window(*sizes, *[call["pad_h"], call["pad_w"]])
     top, bottom = (call["top_h"], call["top_w"]), (call["bottom_h"], call["bottom_w"])
     h, w = bottom if call.launch.direction == "fwd" else top
     planes = call.buffers[0].elements // (h * w)
-    return Window(*sizes, call["pad_h"], call["pad_w"]), (planes, *bottom), (planes, *top)
+    return window, (planes, *bottom), (planes, *top)
 
 
 def _covered(window: Window, size: Sequence[int], out: Sequence[int]) -> Array:

@@ -27,8 +27,7 @@ from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
 from apuflow.rocblas.call import SCALE_SOURCE
-from apuflow.rocblas.library_table import ProductLibrary, table_sizes
-from apuflow.rocblas.objects import is_library_kernel, library_object
+from apuflow.rocblas.objects import ProductLibrary, is_library_kernel, library_object, table_sizes
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import read_run
-from apuflow.launcher import gemm
+from apuflow.launcher.plan import SGEMM
 from apuflow.plan.campaign import Campaign
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.kernels import kernel_table
@@ -45,7 +45,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         by_id = {point.id: point for point in modelled}
         cycles = launches["gpu_cycles"] * launches["count"]
         for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
-            name = f"{kernel}{_STAND_IN if kernel == gemm.KERNEL else ''}"
+            name = f"{kernel}{_STAND_IN if kernel == SGEMM else ''}"
             rows.append({**_about(by_id[str(identifier)]), "kernel": name, "gpu_cycles": float(value)})
     for point in points:
         axes |= dict.fromkeys(axis_column(name) for name in point.axes)

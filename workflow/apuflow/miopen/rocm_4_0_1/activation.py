@@ -23,12 +23,11 @@ def launches(work: LayerPass) -> tuple[Launch, ...]:
     """One launch: a work-item per read unit."""
     params, elements = work.layer.params, work.layer.input.elements
     compiled = arguments(elements, params.activation_mode if isinstance(params, Activation) else "bypass")
+    memory: tuple[Arg, ...] = (work.x, work.y)
     constants = floats(gamma=0.0, beta=0.0, alpha=0.0)
-    if work.forward:
-        kernel, memory = "MIOpenActiveFwdLite", (work.x, work.y)
-    else:
-        kernel, memory = "MIOpenActiveBwdLite", (work.dx, work.dy, work.x, work.y)
-        constants = floats(diff_scale=0.0) + constants
+    if not work.forward:
+        memory, constants = (work.dx, work.dy, *memory), floats(diff_scale=0.0) + constants
     args = (*memory, *constants, *[Arg("long", 0, name="offset")] * len(memory))
+    kernel = "MIOpenActiveFwdLite" if work.forward else "MIOpenActiveBwdLite"
     grid = (elements // read_unit(elements), 1, 1)
     return (work.launch("MIOpenNeuron.cl", compiled, kernel, grid, (256, 1, 1), args),)

@@ -67,14 +67,13 @@ def launches(work: LayerPass) -> tuple[Launch, ...]:
     n = layer.input.n
     rows, cols = layer.input.elements // n, params.num_output
     w = work.own("weights", rows * cols, "in", "w")
-    if work.forward:
-        products = (((w, work.x, work.y), Gemm.packed(cols, n, rows, True, False)),)
-    else:
+    products = [((w, work.x, work.y), Gemm.packed(cols, n, rows, True, False))]
+    if not work.forward:
         dw = work.own("weights_diff", rows * cols, "out", "dw")
-        products = (
+        products = [
             ((work.x, work.dy, dw), Gemm.packed(rows, cols, n, False, True)),
             ((w, work.dy, work.dx), Gemm.packed(rows, n, cols, False, False)),
-        )
+        ]
     return tuple(product(layer.label, layer.kind, work.direction, memory, gemm) for memory, gemm in products)
 
 

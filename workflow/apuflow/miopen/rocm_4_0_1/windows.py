@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from apuflow.core.errors import NotDerivable
 from apuflow.dnnmark import LRN, Pooling, Shape
-from apuflow.miopen.launch import Extent, Launch, LayerPass
+from apuflow.miopen.launch import Arg, Extent, Launch, LayerPass
 from apuflow.miopen.rocm_4_0_1.common import FP32_MLO, floats, ints, read_type, read_unit
 
 INDEX_MAX = 255
@@ -94,8 +94,9 @@ def pooling(work: LayerPass) -> tuple[Launch, ...]:
     out_h, out_w = layer.output.h, layer.output.w
     maximum, window = params.pool_mode == "max", params.kernel.h * params.kernel.w
     mask = work.own("workspace", layer.output.elements, "in", "mask")._replace(element_bytes=1)
+    memory: tuple[Arg, ...] = (work.x, work.y, mask)
     if work.forward:
-        program, kernel, memory = "MIOpenPooling.cl", "mloPoolingG", (work.x, work.y, mask)
+        program, kernel = "MIOpenPooling.cl", "mloPoolingG"
         tile = pooling_forward_tile(out_h, out_w, params.stride.h)
         grid = tile.grid(out_w, out_h, n * c)
     elif maximum and window > INDEX_MAX:
@@ -216,6 +217,7 @@ def lrn(work: LayerPass) -> tuple[Launch, ...]:
     cross = params.lrn_mode == "cross_channel_dim1"
     alpha, beta, area = params.alpha, params.beta, params.local_size
     scale = work.own("workspace", layer.input.elements, "out" if work.forward else "in", "scale")
+    args: tuple[Arg, ...]
     if work.forward:
         kernel = "MIOpenLRNAcrossChannels4" if cross else "MIOpenLRNWithinChannel_PS"
         tile, _, units = lrn_forward_plan(layer.input, cross, work.compute_units)
