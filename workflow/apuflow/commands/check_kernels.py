@@ -135,7 +135,7 @@ class Run:
 
 def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> int:
     """Print what is known of a workload on a GPU; how many problems it has."""
-    from apuflow.kernels.check import problems
+    from apuflow.kernels.launches import problems
     from apuflow.kernels.metadata import read_kernels
 
     about = f"{work.name} on {gfx}"

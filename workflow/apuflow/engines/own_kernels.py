@@ -24,8 +24,7 @@ from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
-from apuflow.kernels.geometry import geometry_problems
-from apuflow.kernels.lds import dynamic_lds
+from apuflow.kernels.launches import dynamic_lds, geometry_problems
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import OwnLaunch, OwnProgram
 from apuflow.kernels.sources import own_object

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apuflow.kernels.arguments import arguments
-from apuflow.kernels.lds import dynamic_lds
+from apuflow.kernels.launches import arguments, dynamic_lds
 from apuflow.kernels.metadata import KernelsBySource, find_kernel
 from apuflow.kernels.program import (
     COMPUTED,

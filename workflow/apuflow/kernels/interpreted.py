@@ -13,9 +13,10 @@ from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
 from apuflow.kernels.guest import object_file, own_guest
 from apuflow.kernels.metadata import KernelsBySource
 from apuflow.kernels.program import NUMPY_TYPES, OwnProgram
-from apuflow.kernels.reference import difference, expected_outputs
+from apuflow.kernels.reference import expected_outputs
 from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump
 from apuflow.launcher.plan import output_file
+from apuflow.launcher.reference import difference
 
 if TYPE_CHECKING:
     import numpy as np
