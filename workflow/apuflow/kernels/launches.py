@@ -149,8 +149,8 @@ class DynamicLds(NamedTuple):
     """What a launch adds to the LDS that its kernel was compiled with.
 
     Attributes:
-        places: by argument that points to LDS: the address that it gets, bytes from the workgroup's first.
-        size: bytes in all, the gaps that alignment leaves included.
+        places: by argument that points to LDS, its address in bytes from the workgroup's first.
+        size: bytes in all, with the gaps of alignment.
     """
 
     places: Mapping[Parameter, int]

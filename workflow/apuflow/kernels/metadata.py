@@ -68,12 +68,10 @@ class Kernel:
     """One kernel of a code object.
 
     Attributes:
-        parameters: in the order of the argument block.
-        argument_bytes: size of the argument block.
+        parameters: in the order of the argument block, which has ``argument_bytes``.
         lds_bytes, private_bytes: per workgroup and per work-item.
         vector_registers, scalar_registers: of a wavefront; accumulation registers included.
-        largest_workgroup: work-items.
-        wave_size: work-items of a wavefront.
+        largest_workgroup, wave_size: work-items.
         dynamic_stack: its private memory is not known before it runs.
     """
 

@@ -71,9 +71,8 @@ def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler
     Raises:
         EngineError: no clang with an AMDGPU target; not for code objects, which need none.
     """
-    found = _compiler(source)
-    compiled_here = is_compiled(source) and defects
-    return correcting(found, defects) if compiled_here else found
+    found = _compiler(source, language(source))
+    return correcting(found, defects) if defects and is_compiled(source) else found
 
 
 def is_compiled(source: Path) -> bool:
@@ -81,8 +80,7 @@ def is_compiled(source: Path) -> bool:
     return language(source) in ("opencl", "hip")
 
 
-def _compiler(source: Path) -> Compiler:
-    kind = language(source)
+def _compiler(source: Path, kind: Language) -> Compiler:
     if kind == "object":
         return Compiler("a copy", (), (), "a copy of the code object")
     opencl = host_compiler(code_object=4)
@@ -97,13 +95,14 @@ def _compiler(source: Path) -> Compiler:
             *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
             *(f"-I{HEADERS}", libraries, "-O3", *_IMPLIED.get(source.suffix, ())),
         )
-        gpu_option = "--offload-arch="
-        known = digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h"))))
+        gpu_option, known = (
+            "--offload-arch=",
+            digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h")))),
+        )
     else:
         assembler = "assembler-with-cpp" if source.suffix == ".S" else "assembler"
         command = (clang, "-x", assembler, "--target=amdgcn-amd-amdhsa")
-        gpu_option = "-mcpu="
-        known = ""
+        gpu_option, known = "-mcpu=", ""
     shown = [word for word in command[1:] if word != f"-I{HEADERS}"]
     identity = "\n".join((version, *shown, *opencl.flags, known))
     return replace(opencl, command=command, identity=identity, gpu_option=gpu_option)
@@ -116,7 +115,6 @@ def own_object(
 
     Args:
         program: the source's path from the project's directory ``root``.
-        defects: see :func:`own_compiler`.
     """
     source = root / program
     row = Row(program, arguments, workload)
@@ -155,9 +153,6 @@ def compile_own(
     row: Row, gfx: str, out: Path, root: Path = Path(), defects: Collection[DefectName] = ()
 ) -> None:
     """Compile a source of the user's to ``out``; it appears there only when it is whole.
-
-    Args:
-        defects: see :func:`own_compiler`.
 
     Raises:
         EngineError: the compiler is missing or fails, or a code object is broken or for another GPU.

@@ -163,36 +163,29 @@ def _looks(code: list[str], first: int, axis: int) -> bool:
     pair, wanted = f"s[{first}:{first + 1}]", range(GRID_SIZE + 4 * axis, GRID_SIZE + 4 * axis + 4)
     held = True
     for line in code:
-        load = _LOAD.match(line)
+        load, (written, read) = _LOAD.match(line), _operands(line)
         if load and load[2] == pair:
             if not load[3].startswith("0x"):
                 return True
             start = int(load[3], 16)
             if start < wanted.stop and wanted.start < start + 4 * int(load[1] or 1):
                 return True
-        elif held and _names(_sources(line), first):
+        elif held and _names(read, first):
             return True
-        held = held and not _names(_result(line), first)
+        held = held and not _names(written, first)
     return False
 
 
-def _results(line: str) -> int:
-    """Number of an instruction's first operands that it writes."""
-    return 0 if _NO_RESULT.match(line) else 2 if _TWO_RESULTS.match(line) else 1
-
-
-def _result(line: str) -> str:
-    return ",".join(line.partition(" ")[2].split(",")[: _results(line)])
-
-
-def _sources(line: str) -> str:
-    return ",".join(line.partition(" ")[2].split(",")[_results(line) :])
+def _operands(line: str) -> tuple[str, str]:
+    """Those that an instruction writes, and those that it reads."""
+    results = 0 if _NO_RESULT.match(line) else 2 if _TWO_RESULTS.match(line) else 1
+    words = line.partition(" ")[2].split(",")
+    return ",".join(words[:results]), ",".join(words[results:])
 
 
 def _names(operands: str, first: int) -> bool:
     """Whether they include one of the two registers from ``first`` on."""
-    for match in _REGISTERS.finditer(operands):
-        low, high = int(match[1] or match[2]), int(match[1] or match[3])
-        if low <= first + 1 and first <= high:
-            return True
-    return False
+    return any(
+        int(match[1] or match[2]) <= first + 1 and first <= int(match[1] or match[3])
+        for match in _REGISTERS.finditer(operands)
+    )

@@ -32,8 +32,6 @@ SCALARS = {
     "double": ("u64", "d"),
 }
 """OpenCL scalar type -> the list's word for its size, and its :mod:`struct` format."""
-
-
 FROM_FILE = ("file", "loaded")
 """Kinds of contents from the list's data file, at the offset that follows."""
 
@@ -170,7 +168,7 @@ class DispatchList:
     """Everything one guest process does, in order.
 
     Attributes:
-        device: the simulated GPU, one of ``apuflow.core.gpus``.
+        device: the simulated GPU.
         statistics: handling of gem5's: none (``run``), ``reset`` before each dispatch, or also a block after
         it (``dispatch``).
         data: the file that contents come from.

@@ -47,13 +47,7 @@ class Output:
 
 @dataclass(frozen=True)
 class GuestRun:
-    """One guest process.
-
-    Attributes:
-        contents: the list.
-        launches: parallel to the list's dispatches; loops are unrolled.
-        outputs: files that the run leaves.
-    """
+    """One guest process: its list, the launch of each of its dispatches, the files that it leaves."""
 
     contents: DispatchList
     launches: tuple[Launch, ...]
@@ -103,12 +97,9 @@ def guest_run(
     """Plan the guest process of a layer or network; nothing is written.
 
     Args:
-        launches: from :func:`apuflow.miopen.launches`; at least one.
-        device: a GPU of ``apuflow.core.gpus``.
         objects: the compiled code object of every kernel source.
-        data: file of uniform floats for the inputs (DNNMark's ``-mmap``); without it the guest computes them.
-        data_bytes: its size.
-        statistics: see DispatchList.
+        data, data_bytes: file of uniform floats for the inputs (DNNMark's ``-mmap``), and its size; without
+            it the guest computes them.
         in_memory: gem5 loads inputs of the data file past the caches; otherwise the CPU writes them.
 
     Raises:

@@ -16,6 +16,11 @@ from typing import Final
 
 # modifiers of operands and results
 _SIGNED = re.compile(r"(?P<minus>-?)(?P<bar>\|?)(?P<register>[vs]\d+|[vs]\[\d+:\d+\])\|?")
+_SIGN_CHANGES: Final = {
+    "-": "v_xor_b32 {}, 0x80000000",
+    "|": "v_and_b32 {}, 0x7fffffff",
+    "-|": "v_or_b32 {}, 0x80000000",
+}
 _SPLIT = re.compile(r", (?![^\[]*\])")
 _TRAILING = re.compile(r"(?P<operand>\S+)(?P<rest>.*)")
 _MODIFIER = re.compile(r" (clamp|mul:2|mul:4|div:2)\b")
@@ -50,12 +55,7 @@ def _changed(found: re.Match[str], free: int) -> tuple[list[str], str, int]:
     register = found["register"]
     first, _, last = register[1:].strip("[]").partition(":")
     words = [f"{register[0]}{number}" for number in range(int(first), int(last or first) + 1)]
-    change = {
-        "-": "v_xor_b32 {}, 0x80000000",
-        "|": "v_and_b32 {}, 0x7fffffff",
-        "-|": "v_or_b32 {}, 0x80000000",
-    }
-    text = change[found["minus"] + found["bar"]]
+    text = _SIGN_CHANGES[found["minus"] + found["bar"]]
     made = [f"v_mov_b32 v{free + number}, {word}" for number, word in enumerate(words[:-1])]
     top, high = f"v{free + len(words) - 1}", words[-1]
     if high[0] == "s":  # with a literal, the second operand must be a vector register

@@ -60,10 +60,7 @@ class Compiler:
 
 
 def host_compiler(
-    clang: str | None = None,
-    device_libraries: str | Path | None = None,
-    *,
-    code_object: Literal[3, 4, 5] = 3,
+    clang: str | None = None, device_libraries: str | Path | None = None, *, code_object: Literal[3, 4, 5] = 3
 ) -> Compiler:
     """clang's AMDGPU target on this machine.
 
@@ -112,10 +109,10 @@ def assembler(clang: Compiler) -> Compiler:
     return Compiler(f"{version} (assembler)", command, flags, "\n".join((version, *command[1:], *flags)))
 
 
-def image_compiler(image: str, clang_ocl: str = CLANG_OCL) -> Compiler:
+def image_compiler(image: str) -> Compiler:
     """``clang-ocl`` of a ROCm image; ``image`` (its digest) identifies the version."""
-    identity = "\n".join((image, clang_ocl, *CLANG_OCL_FLAGS))
-    return Compiler(f"clang-ocl of {image}", (clang_ocl,), CLANG_OCL_FLAGS, identity)
+    identity = "\n".join((image, CLANG_OCL, *CLANG_OCL_FLAGS))
+    return Compiler(f"clang-ocl of {image}", (CLANG_OCL,), CLANG_OCL_FLAGS, identity)
 
 
 def run_on_host(command: Sequence[str], directory: Path, log: Path) -> int:

@@ -31,9 +31,7 @@ def launches(
     """Every GPU kernel that the layers launch, in order.
 
     Args:
-        network: a parsed configuration.
         direction: "fwd", "bwd", or "both" for programs that run forward and then backward.
-        compute_units: of the GPU.
         formulas: name of the formula set.
 
     Returns:

@@ -33,10 +33,8 @@ class Arg(NamedTuple):
     """One kernel argument, in the order of the kernel's signature.
 
     Attributes:
-        kind: "buffer" (8 bytes: an address), "char" (1), "int", "uint", "float" (4), "long", "double" (8).
         value: the number; for a buffer the name of its memory, equal in all launches that share it.
         elements: a buffer's length in elements of ``element_bytes``.
-        role: whether the kernel reads or writes the buffer.
         name: the parameter's meaning.
         step: increase of ``value`` (of a buffer: of ``offset``) per pass of a loop.
         offset: bytes from a buffer's start to the address that the kernel receives.
@@ -92,15 +90,12 @@ class Launch:
     """One kernel launch, or the same launch of every pass of a loop.
 
     Attributes:
-        layer: the layer's name (its kind where it has none).
-        layer_kind: the section's name.
-        direction: the pass that launches it, "fwd" or "bwd".
+        layer, layer_kind: the layer's name (its kind where it has none), its section's name.
         program: MIOpen's source file; None for rocBLAS.
         arguments: compile arguments as in MIOpen's kernel cache, without ``-mcpu``; None for rocBLAS.
         kernel: name of the OpenCL kernel; "sgemm" for rocBLAS.
         grid: work-items per dimension; if not a multiple of ``workgroup``, the last workgroup is partial.
         workgroup: work-items of a workgroup per dimension.
-        args: kernel arguments in order.
         note: differences from MIOpen's launch.
         gemm: the matrix product of a rocBLAS launch.
         count: how many times it is launched.
@@ -141,12 +136,10 @@ def first_uses(launches: Iterable[Launch]) -> dict[str, Use]:
     for launch in launches:
         for arg in launch.args:
             if arg.kind == "buffer":
-                name, size = str(arg.value), arg.elements * arg.element_bytes
-                known = found.get(name)
-                if known is None:
-                    found[name] = Use(size, launch, arg)
-                elif size > known.size:
-                    found[name] = known._replace(size=size)
+                size = arg.elements * arg.element_bytes
+                known = found.setdefault(str(arg.value), Use(size, launch, arg))
+                if size > known.size:
+                    found[str(arg.value)] = known._replace(size=size)
     return found
 
 
@@ -244,10 +237,7 @@ def _pass(launch: Launch, number: int) -> Launch:
             offset_a=gemm.offset_a + number * gemm.step_a,
             offset_b=gemm.offset_b + number * gemm.step_b,
             offset_c=gemm.offset_c + number * gemm.step_c,
-            step_a=0,
-            step_b=0,
-            step_c=0,
-        )
+        )._replace(step_a=0, step_b=0, step_c=0)
     return replace(launch, args=args, gemm=gemm, count=1, loop=0)
 
 

@@ -109,15 +109,7 @@ def compile_object(
     run: Runner = run_on_host,
     expect: Collection[str] = (),
 ) -> CodeObject:
-    """Compile a program of MIOpen as ``compile_source`` does.
-
-    Args:
-        kernels: MIOpen's ``src/kernels``.
-
-    Raises:
-        EngineError: the compiler fails or leaves no valid object; the message names the layer.
-        ConfigError: no such source, or arguments that cannot be split.
-    """
+    """Compile a program of MIOpen's ``src/kernels`` as ``compile_source`` and ``kernel_source`` do."""
     source = kernel_source(kernels, row.program).resolve()
     return compile_source(source, row, gfx, compiler, out, run=run, expect=expect)
 

@@ -67,11 +67,7 @@ def library_kernel(program: str) -> Solution:
 
 
 def library_object(row: Row, gfx: str, assembler: str) -> KernelObject:
-    """The object of a kernel.
-
-    Args:
-        assembler: its identity.
-    """
+    """The object of a kernel for an assembler of this identity."""
     solution = library_kernel(row.program)
     made_from = (solution.kernel, gfx, assembler, SOURCES, changes.CHANGES_VERSION)
     return KernelObject(row, gfx, f"{solution.kernel}-{digest(*made_from)}")
@@ -88,7 +84,6 @@ def write(program: str, tensile: Path, rocblas: Path, out: Path, log: Path) -> N
 
     Args:
         tensile, rocblas: checkouts at the pinned commits.
-        log: gets Tensile's output.
 
     Raises:
         EngineError: a checkout lacks a file, or Tensile fails.
@@ -112,11 +107,7 @@ def _work_beside(out: Path) -> Iterator[Path]:
 
 
 def logic_file(rocblas: Path, transposes: str) -> Path:
-    """rocBLAS' own table of a problem, in a checkout.
-
-    Raises:
-        EngineError: it is not there.
-    """
+    """rocBLAS' own table of a problem, in a checkout; EngineError if it is not there."""
     return _checked(rocblas / LOGIC_DIRECTORY / f"r9nano_{LOGIC[transposes]}.yaml", "rocblas_source")
 
 
@@ -124,7 +115,6 @@ def run_tensile(tensile: Path, order: Sequence[str], out: Path, log: Path, *, wh
     """Write ``out`` by Tensile, which works in its directory.
 
     Args:
-        tensile: a checkout at the pinned commit.
         order: see ``tensile_program``.
         log: gets Tensile's output.
         what: name of ``out`` for messages.
@@ -238,10 +228,6 @@ def _size(gemm: Gemm, layer: str | None, gfx: str) -> Size:
 
 def write_table(sizes: Sequence[Size], tensile: Path, rocblas: Path, out: Path, log: Path) -> None:
     """Write the table of some sizes by Tensile; it appears only if it reads back equal.
-
-    Args:
-        tensile, rocblas: checkouts at the pinned commits.
-        log: gets Tensile's output.
 
     Raises:
         EngineError: a checkout lacks a file, or Tensile fails or writes something else.
