@@ -58,7 +58,8 @@ class OwnJudge:
             wanted = expected_outputs(program)
         except ConfigError as error:
             return Results(note=str(error))
-        errors, allowed = {}, {}
+        errors: dict[str, float] = {}
+        allowed: dict[str, float] = {}
         for name, file in zip(program.outputs, self.files, strict=True):
             buffer = program.buffer(name)
             try:

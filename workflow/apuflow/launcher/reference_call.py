@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from types import EllipsisType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,7 +84,7 @@ class Window(NamedTuple):
         need_w = (out[1] - 1) * self.stride_w + (self.kernel_w - 1) * self.dilation_w + 1
         return max(need_h, size[0] + self.pad_h), max(need_w, size[1] + self.pad_w)
 
-    def inside(self, size: Sequence[int]) -> tuple[Any, slice, slice]:
+    def inside(self, size: Sequence[int]) -> tuple[EllipsisType, slice, slice]:
         """The plane in the padded one."""
         return ..., slice(self.pad_h, self.pad_h + size[0]), slice(self.pad_w, self.pad_w + size[1])
 

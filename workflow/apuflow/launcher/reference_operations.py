@@ -151,7 +151,8 @@ def _logistic(x: Array) -> Array:
 
 def _tanh_back(call: Call, dy: Array, y: Array) -> Array:
     alpha, beta = call.number("alpha"), call.number("beta")
-    return dy * (alpha / beta if abs(beta) > 1e-6 else alpha) * (beta - y) * (beta + y)
+    ratio = alpha / beta if abs(beta) > 1e-6 else alpha
+    return np.asarray(dy * ratio * (beta - y) * (beta + y))
 
 
 def _activation(call: Call) -> None:
