@@ -27,8 +27,7 @@ from apuflow.core.errors import ApuflowError
 from apuflow.dnnmark import parse
 from apuflow.miopen import launches
 from apuflow.miopen.compiler import CLANG_OCL_FLAGS, Compiler, host_compiler
-from apuflow.miopen.database import db_name, read_database
-from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database, prepare_databases
+from apuflow.miopen.database import DatabasePlan, db_name, plan_database, prepare_databases, read_database
 from apuflow.miopen.row_file import read_rows
 
 GPUS = ("gfx801", "gfx803")
@@ -69,9 +68,10 @@ def plans(
     rows: Path, compiler: Compiler, kernels: Path, gpus: Sequence[tuple[str, int]]
 ) -> list[DatabasePlan]:
     """The databases of these GPUs and CU counts."""
-    sources, identity = directory_identity(kernels), compiler.identity
     return [
-        plan_database(read_rows(rows), gfx, cus, release="bench", compiler=identity, sources=sources)
+        plan_database(
+            read_rows(rows), gfx, cus, release="bench", compiler=compiler.identity, sources=kernels
+        )
         for gfx, cus in gpus
     ]
 

@@ -26,7 +26,7 @@ from apuflow.preview.kept import kept
 from apuflow.preview.machine import Dram, GpuModel, machine
 from apuflow.preview.process import steps
 from apuflow.preview.timing import times
-from apuflow.rocblas import library_launches
+from apuflow.rocblas.call import library_launches
 from apuflow.rocblas.tables import Measured, measured
 
 HBM = Dram(4.0, 15.0, 15.0, 160.0, 3900.0, 10.0, 4.0)

@@ -17,8 +17,9 @@ from apuflow.configure.point import Point
 from apuflow.containers import HostEngine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
+from apuflow.dnnmark import parse
 from apuflow.engines import preview_batch
-from apuflow.miopen import kernel_rows
+from apuflow.miopen import network_rows
 from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
 from apuflow.plan.campaign import Campaign
@@ -75,7 +76,7 @@ def test_full_disk_at_every_stage(disk: Disk, tmp_path: Path) -> None:
     objects.write_bytes(bytes(range(256)) * 400)
     points = Campaign(ROOT).points("quickstart", "softmax_fwd")
     frame = _table(points, tmp_path)
-    row = kernel_rows(str(points[0].work.text), "fwd", 4)[0]
+    row = network_rows(parse(str(points[0].work.text)), "fwd", 4)[0]
     stages: dict[str, tuple[Callable[[], object], Path]] = {
         "sources": (
             lambda: fetch_source(str(upstream.path), upstream.commit, place / "gem5"),

@@ -28,7 +28,7 @@ from apuflow.containers import HostEngine, Limits
 from apuflow.dnnmark import Direction, parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
-from apuflow.launcher import build_launcher
+from apuflow.launcher.program import build_launcher
 from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5

@@ -35,13 +35,13 @@ from apuflow.dnnmark import parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.fewer_workgroups import Fewer
 from apuflow.engines.launched import statistics_of
-from apuflow.launcher import build_launcher
+from apuflow.launcher.program import build_launcher
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
 from apuflow.miopen.launch import Arg, Gemm
 from apuflow.miopen.rocm_4_0_1.gemm import product
 from apuflow.prepare.data_file import write_mmap
-from apuflow.rocblas import library_launches
+from apuflow.rocblas.call import library_launches
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts, Simulation

@@ -26,7 +26,7 @@ from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.launched import statistics_of
-from apuflow.launcher import build_launcher
+from apuflow.launcher.program import build_launcher
 from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Guest

@@ -10,9 +10,9 @@ from standins import repositories
 
 from apuflow.core.errors import EngineError
 from apuflow.launcher.corrections import correcting
-from apuflow.miopen.compiler import Compiler, host_compiler, read_code_object
+from apuflow.miopen.compiler import Compiler, compile_source, host_compiler
+from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import compile_source
 
 KERNELS = repositories.HERE / "miopen/src/kernels"
 SOFTMAX = ("-DNUM_BATCH=1", "-DRUN_FORWARD=1")

@@ -7,8 +7,8 @@ from typing import cast
 
 from apuflow.core import paths
 from apuflow.engines.base import Inputs, Needs
+from apuflow.miopen.database import DatabasePlan
 from apuflow.miopen.objects import KernelObject
-from apuflow.miopen.prepare import DatabasePlan
 
 
 def test_a_run_reads_the_named_inputs_of_its_rule() -> None:

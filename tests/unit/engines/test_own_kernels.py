@@ -11,7 +11,7 @@ from sweep_texts import expand
 from apuflow.core.errors import ConfigError
 from apuflow.engines import simulating_engine
 from apuflow.kernels.reference import OwnJudge
-from apuflow.launcher import Contents
+from apuflow.launcher.dispatch_list import Contents
 from apuflow.miopen.compiler import Compiler
 
 SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [own_reduction]\n"

@@ -9,8 +9,7 @@ import pytest
 from own_programs import kernel, program
 
 from apuflow.core.errors import EngineError
-from apuflow.kernels.arguments import argument_problems, arguments
-from apuflow.kernels.lds import dynamic_lds
+from apuflow.kernels.launches import argument_problems, arguments, dynamic_lds
 from apuflow.kernels.metadata import Parameter
 from apuflow.kernels.program import Given, OwnLaunch
 from apuflow.launcher.dispatch_list import Argument

@@ -12,9 +12,10 @@ from places import ROOT
 from apuflow.configure import load_workload
 from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.core.errors import ConfigError
-from apuflow.kernels.guest import DATA, LIST, object_file, own_guest
+from apuflow.kernels.guest import DATA, object_file, own_guest
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.sources import compiled
+from apuflow.launcher.plan import LIST
 from apuflow.miopen.compiler import Compiler
 
 EXAMPLES = {

@@ -13,7 +13,7 @@ from apuflow.cli import build_app
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GPUS
 from apuflow.kernels.sources import compiled
-from apuflow.miopen.compiler import read_code_object
+from apuflow.miopen.elf import read_code_object
 
 WHOLE = """
 #include <stdio.h>

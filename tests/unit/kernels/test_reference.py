@@ -13,7 +13,8 @@ from own_programs import program
 from apuflow.core.errors import ConfigError
 from apuflow.kernels.guest import own_guest
 from apuflow.kernels.program import Fill, OwnBuffer, initial_value
-from apuflow.kernels.reference import OwnJudge, difference, expected_outputs
+from apuflow.kernels.reference import OwnJudge, expected_outputs
+from apuflow.launcher.reference import difference
 
 TEXT = """
 import numpy as np

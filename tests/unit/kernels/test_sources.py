@@ -11,7 +11,8 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.sources import compile_own, own_compiler, own_object, source_identity
 from apuflow.miopen import Row
-from apuflow.miopen.compiler import Compiler, read_code_object
+from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.elf import read_code_object
 
 HIP = """#include <hip/hip_runtime.h>
 __global__ void f(float *x) { atomicAdd(x, sqrtf(x[threadIdx.x + blockIdx.x * blockDim.x])); }

@@ -14,9 +14,8 @@ from apuflow.dnnmark import parse
 from apuflow.launcher.corrections import corrected, correcting, version_of
 from apuflow.launcher.defects import DefectName, suspects
 from apuflow.miopen import launches
-from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import compile_source
 
 KERNEL = """
 {name}:

@@ -15,9 +15,8 @@ from apuflow.configure.catalogue import RELEASES
 from apuflow.launcher.defects import DefectName, met, suspects
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.judge import ProgramJudge
-from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import compile_source
 
 
 def assembled(clang: Compiler, tmp_path: Path, *instructions: str, gfx: str = "gfx801") -> Path:

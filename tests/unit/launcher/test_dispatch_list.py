@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from apuflow.core.errors import ConfigError
-from apuflow.launcher import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
-from apuflow.launcher.dispatch_list import guest_path
+from apuflow.launcher.dispatch_list import (
+    Argument,
+    Buffer,
+    Contents,
+    Dispatch,
+    DispatchList,
+    Dump,
+    guest_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,7 @@ def test_objects_are_listed_once() -> None:
     ]
     text = DispatchList(
         "gfx803",
-        (Buffer("x", 16, Contents.file(4096)),),
+        (Buffer("x", 16, Contents("file", (4096,))),),
         (*kernels, Dump("x", Path("/o/x"))),
         data=Path("/o/m"),
     ).text()
@@ -82,4 +89,4 @@ def test_objects_are_listed_once() -> None:
 
 def test_contents_beyond_the_data_file() -> None:
     with pytest.raises(ConfigError, match="too small"):
-        Contents.file(8).values(16, np.zeros(20, np.uint8))
+        Contents("file", (8,)).values(16, np.zeros(20, np.uint8))

@@ -12,8 +12,7 @@ from launcher_tools import built, code_object, played, run, source_rows
 
 from apuflow.core.errors import ConfigError
 from apuflow.dnnmark import Direction, parse
-from apuflow.launcher import gemm
-from apuflow.launcher.plan import GuestRun, guest_run
+from apuflow.launcher.plan import SGEMM, SGEMM_SOURCE, GuestRun, guest_run
 from apuflow.miopen import Launch, launches
 from apuflow.miopen.compiler import Compiler
 
@@ -42,7 +41,7 @@ def test_products_are_named_as_stand_ins(name: str, direction: Literal["fwd", "b
     products = [launch for launch in launches(parse(LAYERS[name]), direction, 4) if launch.gemm]
     assert products
     for launch in products:
-        assert launch.kernel == gemm.KERNEL
+        assert launch.kernel == SGEMM
         assert "stand-in for rocBLAS" in launch.note
 
 
@@ -53,7 +52,7 @@ def test_loops_are_unrolled_on_shared_buffers(tmp_path: Path) -> None:
         *("Im2d2Col", "sgemm") * 2,
         *("sgemm", "Col2Im2d") * 2,
     ]
-    assert run.end_marker == "apuflow-launcher: 9 of 9 dispatches done"
+    assert run.contents.end_marker == "apuflow-launcher: 9 of 9 dispatches done"
     assert run.contents.statistics == "dispatch"
     names = [buffer.name for buffer in run.contents.buffers]
     assert (
@@ -146,7 +145,7 @@ def test_stand_in_compiles_and_takes_these_arguments(clang: Compiler, tmp_path: 
                 libraries,
                 *source.arguments.split(),
             ]
-            command = [clang.command[0], *flags, str(gemm.PROGRAM), "-o", str(objects[source])]
+            command = [clang.command[0], *flags, str(SGEMM_SOURCE), "-o", str(objects[source])]
             subprocess.run(command, check=True)
         planned = guest_run(found, device="gfx801", objects=objects)
         done = run(built(), "--check", written(planned, tmp_path))

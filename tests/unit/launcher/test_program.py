@@ -11,7 +11,8 @@ import pytest
 from launcher_tools import MACH, GuestList, built, code_object, constant, played, run
 
 from apuflow.core.errors import EngineError
-from apuflow.launcher import Argument, Buffer, Contents, Dispatch, Dump, build_launcher
+from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, Dump
+from apuflow.launcher.program import build_launcher
 
 KERNARG_BYTES = 32
 RECORD_BYTES = 8 + 64 + 256 + 256 + KERNARG_BYTES
@@ -38,7 +39,7 @@ def twice(tmp_path: Path, device: str = "gfx801", count: int = 128, **changes: o
         Argument("int", -5),
         Argument("double", 1.5),
     )
-    buffers = (Buffer("x", 4 * count, Contents.uniform(7)), Buffer("y", 4 * count, Contents.touch()))
+    buffers = (Buffer("x", 4 * count, Contents("uniform", (7,))), Buffer("y", 4 * count, Contents("touch")))
     dispatch = Dispatch(path, "twice", (count, 1, 1), (64, 1, 1), arguments)
     made = GuestList(device, buffers, (dispatch, Dump("y", tmp_path / "y.bin")), finite=("y",))
     return replace(made, **changes)  # type: ignore[arg-type]
@@ -180,7 +181,7 @@ def test_too_many_arguments_for_the_kernel(launcher: Path, tmp_path: Path) -> No
     assert "twice takes 24 bytes of arguments, the list gives 32" in done.stderr
 
 
-@pytest.mark.parametrize("contents", [Contents.file(4000), Contents.loaded(4000)])
+@pytest.mark.parametrize("contents", [Contents("file", (4000,)), Contents("loaded", (4000,))])
 def test_data_file_too_small(launcher: Path, tmp_path: Path, contents: Contents) -> None:
     data = tmp_path / "data.bin"
     data.write_bytes(bytes(4096))
@@ -240,7 +241,7 @@ def test_several_dispatches_share_buffers(
     made = twice(
         tmp_path,
         device,
-        buffers=(Buffer("x", 1024, constant(0.5)), Buffer("y", 512, Contents.touch())),
+        buffers=(Buffer("x", 1024, constant(0.5)), Buffer("y", 512, Contents("touch"))),
         steps=(forth, back) * 40 + (Dump("y", tmp_path / "y.bin"),),
         statistics="dispatch",
     )
@@ -283,12 +284,12 @@ def test_contents_match_numpy(played: Path, tmp_path: Path) -> None:
     kinds = {
         "a": Contents("zero"),
         "b": constant(-1.25),
-        "c": Contents.uniform(123456789),
-        "d": Contents.modulo(42, 9),
-        "e": Contents.file(4096),
+        "c": Contents("uniform", (123456789,)),
+        "d": Contents("modulo", (42, 9)),
+        "e": Contents("file", (4096,)),
         "f": Contents("untouched"),
-        "g": Contents.indices(7, 1000),
-        "h": Contents.loaded(4100),
+        "g": Contents("indices", (7, 1000)),
+        "h": Contents("loaded", (4100,)),
     }
     made = twice(tmp_path)
     buffers = made.buffers + tuple(Buffer(name, 12_000, contents) for name, contents in kinds.items())

@@ -14,7 +14,7 @@ from places import ROOT
 from typer.testing import CliRunner
 
 from apuflow.cli import build_app
-from apuflow.launcher.unimplemented import missing
+from apuflow.launcher.disassembly import missing
 from apuflow.miopen.compiler import Compiler
 
 TABLE = ROOT / "workflow/apuflow/launcher/unimplemented.yaml"

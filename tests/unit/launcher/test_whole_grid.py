@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.launcher.whole_grid import needs_whole_grid
+from apuflow.launcher.disassembly import needs_whole_grid
 from apuflow.miopen.compiler import Compiler
 
 LOOKS = "it looks at the size of its grid"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apuflow.miopen.compiler import BrokenObject, image_compiler, read_code_object
+from apuflow.miopen.compiler import image_compiler
+from apuflow.miopen.elf import BrokenObject, read_code_object
 
 
 @given(st.integers(0, 4000), st.integers(0, 255))

@@ -17,8 +17,8 @@ from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.miopen import Row
 from apuflow.miopen.database import (
     BrokenDatabase,
-    DatabaseLocation,
     build_database,
+    database_directory,
     db_name,
     key,
     lacking,
@@ -259,6 +259,5 @@ def test_the_database_is_named_as_miopen_opens_it(gfx: str, num_cus: int, name: 
 )
 def test_the_database_lies_where_miopen_looks(home: str | None, directory: str) -> None:
     for cache in (".cache/miopen", "{home}/.cache/miopen"):
-        location = DatabaseLocation("2.9.0.8252-rocm-rel-4.0-26-64506314", cache)
-        assert str(location.directory(home)) == directory
-        assert str(location.file(home, "gfx801", 80)) == f"{directory}/gfx80150.ukdb"
+        version = "2.9.0.8252-rocm-rel-4.0-26-64506314"
+        assert str(database_directory(version, cache, home)) == directory

@@ -6,13 +6,14 @@ import csv
 import json
 import lzma
 import struct
+from typing import Any
 
 import pytest
 from places import DATA, ROOT
 
 from apuflow.core.errors import ConfigError, NotDerivable
 from apuflow.dnnmark import parse
-from apuflow.miopen import Arg, Launch, derive, expand, kernel_rows, launches, rocm_4_0_1
+from apuflow.miopen import Arg, Launch, Row, derive, expand, launches, network_rows, rocm_4_0_1
 from apuflow.score.errors import recorded
 
 FP32 = "-DMIOPEN_USE_FP16=0 -DMIOPEN_USE_FP32=1"
@@ -78,6 +79,10 @@ UPSTREAM = {
         f" -DMLO_POOLING_GROUP_SZ1=16 {INDEX} -DMIOPEN_USE_FP32=1 -DMIOPEN_USE_FP16=0",
     ),
 }
+
+
+def kernel_rows(text: str, direction: Any, compute_units: int, **formulas: str) -> list[Row]:
+    return list(network_rows(parse(text), direction, compute_units, **formulas))
 
 
 def standalone(section: str, shape: tuple[int, int, int, int], *keys: str) -> str:
@@ -377,7 +382,7 @@ def test_arguments_match_the_kernels_signatures() -> None:
 )
 def test_layers_that_miopen_refuses_have_no_key(text: str, direction: str, remedy: str) -> None:
     with pytest.raises(NotDerivable) as caught:
-        kernel_rows(text, direction, 4)  # type: ignore[arg-type]
+        kernel_rows(text, direction, 4)
     assert caught.value.key == "l"
     assert caught.value.remedy is not None and remedy in caught.value.remedy
 
@@ -391,7 +396,7 @@ def test_an_unknown_set_of_formulas_is_refused() -> None:
 @pytest.mark.parametrize(("direction", "num_cus"), [("forward", 4), ("", 4), ("fwd", 0), ("fwd", -1)])
 def test_an_unknown_direction_or_no_compute_unit_is_refused(direction: str, num_cus: int) -> None:
     with pytest.raises(ConfigError):
-        kernel_rows(COMPOSED, direction, num_cus)  # type: ignore[arg-type]
+        kernel_rows(COMPOSED, direction, num_cus)
 
 
 def test_a_kind_of_layer_without_formulas_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,10 +417,11 @@ def test_launches_that_do_not_depend_on_the_compute_units_are_one_object() -> No
     small = lrn.replace("n=100", "n=4").replace("=256", "=64")
     for network in map(parse, [*shipped, small]):
         builders = derive.FORMULAS[derive.DEFAULT_FORMULAS]
-        for layer, buffers, direction in derive.passes(network, "both"):
-            few, many = (builders[layer.kind](layer, buffers, direction, units) for units in (4, 60))
-            if few != many:
-                differing.add((layer.kind, direction))
+        passes = (derive.passes(network, "both", units) for units in (4, 60))
+        for few, many in zip(*passes, strict=True):
+            kind = few.layer.kind
+            if builders[kind](few) != builders[kind](many):
+                differing.add((kind, few.direction))
         if all(layer.kind != "LRN" for layer in network.layers):
             assert launches(network, "both", 4) is launches(network, "both", 60)
     assert differing == {("LRN", "fwd")}

@@ -15,7 +15,7 @@ from places import DATA
 
 from apuflow.dnnmark import parse
 from apuflow.miopen import expand, launches
-from apuflow.rocblas import library_launches
+from apuflow.rocblas.call import library_launches
 
 RUNS = [json.loads(line) for line in (DATA / "dnnmark_gem5.jsonl").read_text().splitlines()]
 

@@ -10,7 +10,8 @@ import pytest
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.miopen import Row
-from apuflow.miopen.compiler import Compiler, host_compiler, read_code_object
+from apuflow.miopen.compiler import Compiler, host_compiler
+from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.objects import (
     build_objects,
     compile_object,

@@ -8,10 +8,7 @@ from pathlib import Path
 
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler
-from apuflow.miopen.database import (
-    read_database,
-)
-from apuflow.miopen.prepare import directory_identity, plan_database, prepare_databases
+from apuflow.miopen.database import plan_database, prepare_databases, read_database
 
 
 def test_six_compute_unit_counts_share_their_objects(kernels: Path, whole: bytes, tmp_path: Path) -> None:
@@ -32,7 +29,7 @@ def test_six_compute_unit_counts_share_their_objects(kernels: Path, whole: bytes
             num_cus,
             release="r",
             compiler=compiler.identity,
-            sources=directory_identity(kernels),
+            sources=kernels,
         )
 
     plans = [plan(num_cus) for num_cus in (1, 2, 4, 8, 64, 80)]

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from apuflow.core.errors import ConfigError
 from apuflow.miopen import Row
-from apuflow.miopen.objects import (
-    split_arguments,
-)
+from apuflow.miopen.compiler import split_arguments
 from apuflow.miopen.row_file import add_rows, make_row, read_rows
 
 

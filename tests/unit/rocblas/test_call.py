@@ -24,10 +24,8 @@ from apuflow.core.products import SCALE, SCALE_NOTE
 from apuflow.launcher.dispatch_list import SCALARS
 from apuflow.miopen.launch import Arg, Gemm, Launch, expand
 from apuflow.miopen.rocm_4_0_1.gemm import product
-from apuflow.rocblas import library_launches
-from apuflow.rocblas.call import changed, library_of, stagger
-from apuflow.rocblas.selection import select
-from apuflow.rocblas.tables import Solution, solutions
+from apuflow.rocblas.call import changed, library_launches, library_of, stagger
+from apuflow.rocblas.tables import Solution, select, solutions
 
 ADDRESSES = {"a": 0x1000, "b": 0x2000, "c": 0x3000}
 

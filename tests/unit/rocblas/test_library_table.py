@@ -14,8 +14,8 @@ from rocblas_checkouts import checkouts
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.miopen.launch import Gemm, Launch
-from apuflow.rocblas import library_table
-from apuflow.rocblas.library_table import ProductLibrary, Size, read_table, table_sizes, write_table
+from apuflow.rocblas import objects
+from apuflow.rocblas.objects import ProductLibrary, Size, read_table, table_sizes, write_table
 from apuflow.rocblas.tables import LOGIC, measured, solutions
 
 SIZES: tuple[Size, ...] = tuple(
@@ -84,7 +84,7 @@ def test_a_table_appears_only_when_it_reads_back_as_asked(
         assert Path(order[-1]) == out
         out.write_bytes(_packed(written))
 
-    monkeypatch.setattr(library_table, "run_tensile", tensile)
+    monkeypatch.setattr(objects, "run_tensile", tensile)
     for name in LOGIC.values():
         logic = tmp_path / "library/src/blas3/Tensile/Logic/asm_full" / f"r9nano_{name}.yaml"
         logic.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from apuflow.core.products import SCALE
 from apuflow.launcher.reference_kernels import execute
 from apuflow.miopen.launch import Arg, Gemm, Launch, expand
 from apuflow.miopen.rocm_4_0_1.gemm import product
-from apuflow.rocblas import library_launches
+from apuflow.rocblas.call import library_launches
 
 
 @pytest.mark.parametrize("form", ["NN", "NT", "TN"])

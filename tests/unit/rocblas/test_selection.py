@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apuflow.miopen.launch import Gemm
-from apuflow.rocblas.selection import select, transposes
-from apuflow.rocblas.tables import LOGIC, measured, solution_of, solutions
+from apuflow.rocblas.tables import LOGIC, measured, select, solution_of, solutions, transposes
 
 
 def product(m: int, n: int, k: int, form: str = "NN") -> Gemm:

@@ -135,7 +135,7 @@ class Run:
 
 def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> int:
     """Print what is known of a workload on a GPU; how many problems it has."""
-    from apuflow.kernels.check import problems
+    from apuflow.kernels.launches import problems
     from apuflow.kernels.metadata import read_kernels
 
     about = f"{work.name} on {gfx}"
@@ -237,7 +237,7 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     from apuflow.configure.catalogue import position
     from apuflow.launcher.corrections import replaced
     from apuflow.launcher.defects import met, told
-    from apuflow.launcher.unimplemented import missing
+    from apuflow.launcher.disassembly import missing
 
     releases = {name: load_release(name) for name in release_names()}
     releases = {

@@ -196,8 +196,7 @@ def _build(
     import os
 
     from apuflow.miopen.compiler import host_compiler
-    from apuflow.miopen.database import db_name
-    from apuflow.miopen.prepare import directory_identity, plan_database, prepare_databases
+    from apuflow.miopen.database import db_name, plan_database, prepare_databases
     from apuflow.miopen.row_file import project_rows
 
     compiler, source = host_compiler(), sources or _site_sources()
@@ -208,7 +207,7 @@ def _build(
             count,
             release="command",
             compiler=compiler.identity,
-            sources=directory_identity(source),
+            sources=source,
         )
         for gfx in gpus
         for count, rows in needed.items()

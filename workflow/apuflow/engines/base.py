@@ -24,14 +24,13 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError
 from apuflow.core.record import LaunchRecord, Provenance
 from apuflow.core.scalar import Scalar
+from apuflow.miopen.database import DatabasePlan
 from apuflow.miopen.objects import KernelObject
-from apuflow.miopen.prepare import DatabasePlan
 from apuflow.prepare import requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
-from apuflow.rocblas.library_table import ProductLibrary
-from apuflow.rocblas.objects import assembly_path, is_library_kernel
+from apuflow.rocblas.objects import ProductLibrary, assembly_path, is_library_kernel
 from apuflow.run.process import Process
 
 

@@ -28,7 +28,7 @@ from apuflow.launcher.corrections import CORRECTIONS_VERSION
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.dispatch_list import Statistics
 from apuflow.launcher.judge import LARGEST, KernelJudge
-from apuflow.launcher.plan import guest_run, kernel_source, source_directory
+from apuflow.launcher.plan import LIST, guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import Compiler, assembler
@@ -36,8 +36,7 @@ from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas import library_of, library_versions
-from apuflow.rocblas.call import changed
+from apuflow.rocblas.call import changed, library_of, library_versions
 from apuflow.rocblas.objects import is_library_kernel, library_object
 from apuflow.run.command import refuse_redirected
 from apuflow.run.process import Process
@@ -140,7 +139,7 @@ def kernel_run(
         contents,
         options=options,
         launcher=launcher,
-        list_file=run.list_file,
+        list_file=LIST,
         links=links,
         judge=judge,
         trace_workgroups=any(cut.ran for cut in cuts),

@@ -24,16 +24,15 @@ from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen import Row, network_rows
-from apuflow.miopen.database import DatabaseLocation
+from apuflow.miopen.database import database_directory
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.row_file import project_rows
 from apuflow.operations import Layers
 from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas import library_versions
-from apuflow.rocblas.call import changed
-from apuflow.rocblas.library_table import ProductLibrary
+from apuflow.rocblas.call import changed, library_versions
+from apuflow.rocblas.objects import ProductLibrary
 from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
 from apuflow.run.process import Process
@@ -172,8 +171,8 @@ def dnnmark_process(
         refuse_redirected(directory.resolve())
     copies = {}
     if database is not None:
-        where = DatabaseLocation(release.miopen.version_directory, release.miopen.cache_directory)
-        copies[str(where.directory(HOME) / database.name)] = database
+        where = database_directory(release.miopen.version_directory, release.miopen.cache_directory, HOME)
+        copies[str(where / database.name)] = database
     blocks = None if release.capabilities.per_kernel_statistics else 1
     return Process(
         guest=Guest(

@@ -25,8 +25,8 @@ from apuflow.core.grid import last_axis, layer, workgroups
 from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
 from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
+from apuflow.launcher.disassembly import needs_whole_grid
 from apuflow.launcher.dispatch_list import Dispatch, DispatchList
-from apuflow.launcher.whole_grid import needs_whole_grid
 from apuflow.miopen.launch import Launch
 from apuflow.prepare.gem5 import Gem5Record
 

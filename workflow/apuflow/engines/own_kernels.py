@@ -24,8 +24,7 @@ from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
 from apuflow.engines.launched import launched, statistics_of
 from apuflow.engines.simulated import provenance
-from apuflow.kernels.geometry import geometry_problems
-from apuflow.kernels.lds import dynamic_lds
+from apuflow.kernels.launches import dynamic_lds, geometry_problems
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import OwnLaunch, OwnProgram
 from apuflow.kernels.sources import own_object
@@ -73,10 +72,11 @@ class OwnKernels(Program[KernelsWorkload]):
     def prepare(
         self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
     ) -> Prepared:
-        from apuflow.kernels.guest import DATA, LIST, object_file, output_file, own_guest
+        from apuflow.kernels.guest import DATA, object_file, own_guest
         from apuflow.kernels.metadata import read_kernels
         from apuflow.kernels.reference import OwnJudge
         from apuflow.launcher.judge import LARGEST
+        from apuflow.launcher.plan import LIST, output_file
 
         refuse_redirected(run_dir)
         root, program, release = tools.root.resolve(), own_program(point), tools.release

@@ -24,7 +24,7 @@ from apuflow.core.gpus import gpu
 from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Engine
 from apuflow.prepare.doctor import Use
-from apuflow.rocblas import library_versions
+from apuflow.rocblas.call import library_versions
 
 
 @lru_cache(maxsize=65536)

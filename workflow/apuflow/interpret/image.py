@@ -16,7 +16,7 @@ from apuflow.core.gpus import GPUS
 from apuflow.core.isa import GCN3, VEGA, Isa
 from apuflow.interpret.opcodes import IsaName
 from apuflow.miopen import elf
-from apuflow.miopen.compiler import read_code_object
+from apuflow.miopen.elf import read_code_object
 
 _DESCRIPTOR: Final = struct.Struct("<III4xq20xIIIHH")
 _ISAS: Final[Mapping[Isa, IsaName]] = {GCN3: "gcn3", VEGA: "vega"}

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from apuflow.kernels.arguments import arguments
-from apuflow.kernels.lds import dynamic_lds
+from apuflow.kernels.launches import arguments, dynamic_lds
 from apuflow.kernels.metadata import KernelsBySource, find_kernel
 from apuflow.kernels.program import (
     COMPUTED,
     FROM_DATA,
     NUMPY_TYPES,
-    OwnBuffer,
     OwnProgram,
     guest_contents,
     initial_value,
 )
 from apuflow.kernels.reference import made_contents
 from apuflow.launcher.dispatch_list import Buffer, Contents, Dispatch, DispatchList, Dump, Statistics
-from apuflow.launcher.plan import DIRECTORY, PAGE
+from apuflow.launcher.plan import PAGE, output_file
 
 DATA: Final = "data.bin"
-LIST: Final = DIRECTORY / "dispatch.list"
 
 
-@dataclass(frozen=True)
-class OwnGuest:
-    """One guest process.
-
-    Attributes:
-        contents: what its list says.
-        data: the file that the list's ``data`` names; None where no buffer needs it.
-    """
+class OwnGuest(NamedTuple):
+    """The list of one guest process, and the data file that it names; None where no buffer needs it."""
 
     contents: DispatchList
     data: bytes | None
@@ -43,11 +33,6 @@ class OwnGuest:
 def object_file(number: int) -> Path:
     """Where the guest finds the code object of the program's source of that number."""
     return Path(f"kernels{number or ''}.o")
-
-
-def output_file(number: int) -> Path:
-    """Where the guest writes its output of that number."""
-    return DIRECTORY / f"out{number}.bin"
 
 
 def own_guest(
@@ -62,8 +47,6 @@ def own_guest(
     """The guest process of a program; nothing is written yet.
 
     Args:
-        kernels: of its code objects.
-        statistics: see DispatchList.
         outputs: have it write the buffers that the program wants to be read.
         in_memory: no cache holds what buffers hold at first, but for one line of each page that is touched.
 
@@ -72,33 +55,28 @@ def own_guest(
         ConfigError: contents that cannot be made.
     """
     data, places = _data(program, (*FROM_DATA, *COMPUTED) if in_memory else FROM_DATA)
-    buffers = tuple(
-        Buffer(buffer.name, buffer.size, _contents(buffer, places.get(buffer.name), in_memory))
-        for buffer in program.buffers
-    )
+    buffers = []
+    for buffer in program.buffers:
+        place = places.get(buffer.name)
+        loaded = in_memory and place is not None
+        fill = Contents("loaded", (place or 0,)) if loaded else guest_contents(buffer, place or 0)
+        buffers.append(Buffer(buffer.name, buffer.size, fill))
     objects = {source: object_file(number) for number, source in enumerate(program.sources)}
     dispatches = []
     for launch in program.launches:
         kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
         given = arguments(kernel, launch, program)
-        lds = dynamic_lds(kernel, launch).size
-        place = objects[launch.source]
-        dispatches.append(Dispatch(place, kernel.name, launch.grid, launch.workgroup, given, lds))
+        lds, code = dynamic_lds(kernel, launch).size, objects[launch.source]
+        dispatches.append(Dispatch(code, kernel.name, launch.grid, launch.workgroup, given, lds))
     dumps = [Dump(name, output_file(number)) for number, name in enumerate(program.outputs)]
     contents = DispatchList(
         gfx,
-        buffers,
+        tuple(buffers),
         (*dispatches, *(dumps if outputs else ())),
         statistics=statistics,
         data=Path(DATA) if data else None,
     )
     return OwnGuest(contents, data or None)
-
-
-def _contents(buffer: OwnBuffer, place: int | None, in_memory: bool) -> Contents:
-    if place is None or not in_memory:
-        return guest_contents(buffer, place or 0)
-    return Contents.loaded(place)
 
 
 def _data(program: OwnProgram, kinds: Collection[str]) -> tuple[bytes, Mapping[str, int]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,7 @@ def expected(buffers, parameters):
 '''
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Arguments of a launch as they lie in memory, at their natural alignment.
 
     Attributes:
@@ -141,21 +139,18 @@ def _types(given: DispatchList, kernels: KernelsBySource) -> Iterator[tuple[str,
 
 def _buffer(buffer: Buffer, kind: ElementType, data: Path | None) -> tuple[Document, bytes | None]:
     made: Document = {"type": kind, "elements": buffer.size // ELEMENT_BYTES[kind]}
-    contents = buffer.contents
-    if contents.kind in _GUEST_MADE:
-        return made | {"contents": contents.kind}, None
-    if contents.kind == "uniform":
-        return made | {"contents": {"uniform": contents.parameters[0]}}, None
-    if contents.kind == "modulo":
-        seed, modulus = contents.parameters
-        return made | {"contents": {"modulo": modulus, "seed": seed}}, None
     file = {"contents": {"file": f"{buffer.name}.bin"}}
-    if contents.kind == "constant":
-        word = contents.parameters[0].to_bytes(4, "little")
-        element = np.frombuffer(word, NUMPY_TYPES[kind])[0].item() if ELEMENT_BYTES[kind] == 4 else math.nan
-        if math.isfinite(element):
-            return made | {"contents": {"constant": element}}, None
-        return made | file, word * (buffer.size // 4)
+    match buffer.contents.kind, buffer.contents.parameters:
+        case word, _ if word in _GUEST_MADE:
+            return made | {"contents": word}, None
+        case "uniform", (seed,):
+            return made | {"contents": {"uniform": seed}}, None
+        case "modulo", (seed, modulus):
+            return made | {"contents": {"modulo": modulus, "seed": seed}}, None
+        case "constant", (number,) if ELEMENT_BYTES[kind] == 4:
+            element = np.array([number], "<u4").view(NUMPY_TYPES[kind])[0].item()
+            if math.isfinite(element):
+                return made | {"contents": {"constant": element}}, None
     return made | file, _values(buffer, data).tobytes()
 
 
@@ -177,15 +172,13 @@ def _values(buffer: Buffer, data: Path | None) -> NDArray[np.uint8]:
 
 def _launch(dispatch: Dispatch, kernel: Kernel, types: Mapping[str, ElementType]) -> Document:
     block = packed(dispatch.arguments)
-    arguments = [_argument(kernel, each, block, dispatch.lds, types) for each in kernel.given]
-    dimensions = 3 if dispatch.grid[2] > 1 or dispatch.workgroup[2] > 1 else 2
-    if dispatch.grid[1:] == dispatch.workgroup[1:] == (1, 1):
-        dimensions = 1
+    sizes = zip(dispatch.grid, dispatch.workgroup, strict=True)
+    dimensions = max((axis for axis, pair in enumerate(sizes, 1) if max(pair) > 1), default=1)
     made: Document = {
         "kernel": dispatch.kernel,
         "grid": list(dispatch.grid[:dimensions]),
         "workgroup": list(dispatch.workgroup[:dimensions]),
-        "arguments": arguments,
+        "arguments": [_argument(kernel, each, block, dispatch.lds, types) for each in kernel.given],
     }
     pointers = any(each.kind == LDS_POINTER for each in kernel.given)
     return made | ({"lds": dispatch.lds} if dispatch.lds and not pointers else {})
@@ -222,9 +215,9 @@ def _argument(
 
 
 def _value(parameter: Parameter, raw: bytes) -> Any:
-    codes = {"half": "<e", "float": "<f", "double": "<d"}
-    if parameter.type_name in codes and len(raw) == struct.calcsize(codes[parameter.type_name]):
-        (real,) = struct.unpack(codes[parameter.type_name], raw)
+    code = {"half": "<e", "float": "<f", "double": "<d"}.get(parameter.type_name)
+    if code and len(raw) == struct.calcsize(code):
+        (real,) = struct.unpack(code, raw)
         return {parameter.type_name: real} if math.isfinite(real) else {"bytes": raw.hex()}
     if len(raw) in (1, 2, 4, 8):
         signed = parameter.type_name in ("char", "short", "int", "long")

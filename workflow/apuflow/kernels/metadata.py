@@ -1,7 +1,7 @@
 """What a code object says of its kernels: arguments, registers, LDS, private memory.
 
 Source: LLVM's "User Guide for AMDGPU Backend", code object V3 to V5 metadata: a note ``AMDGPU`` of type 32
-whose description is a MessagePack document. The few types that LLVM writes are decoded here.
+whose description is a MessagePack document.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from typing import Any, Final, TypeAlias
 
 from apuflow.core.errors import EngineError
 from apuflow.miopen import elf
-from apuflow.miopen.compiler import BrokenObject
+from apuflow.miopen.elf import BrokenObject
 
 _METADATA: Final = 32
-_DEEPEST: Final = 32
-"""Levels of metadata that are read; LLVM writes six."""
 _MOST_NOTES: Final = 10_000
 _LARGEST: Final = 1 << 32
 """Bound of every number: sizes are 32 bits wide in a kernel's descriptor."""
-POINTERS: Final = frozenset({"global_buffer"})
 IGNORED: Final = frozenset(
     {
         *("hidden_none", "hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_default_queue"),
@@ -30,14 +27,11 @@ IGNORED: Final = frozenset(
     }
 )
 """Hidden arguments that stay 0: nothing of a runtime is behind them."""
+_BY_AXIS: Final = ("global_offset", "block_count", "group_size", "remainder")
 GEOMETRY: Final = frozenset(
     {
-        *(f"hidden_global_offset_{axis}" for axis in "xyz"),
-        *(f"hidden_block_count_{axis}" for axis in "xyz"),
-        *(f"hidden_group_size_{axis}" for axis in "xyz"),
-        *(f"hidden_remainder_{axis}" for axis in "xyz"),
-        "hidden_grid_dims",
-        "hidden_dynamic_lds_size",
+        *(f"hidden_{name}_{axis}" for name in _BY_AXIS for axis in "xyz"),
+        *("hidden_grid_dims", "hidden_dynamic_lds_size"),
     }
 )
 """Hidden arguments that follow from the launch."""
@@ -74,12 +68,10 @@ class Kernel:
     """One kernel of a code object.
 
     Attributes:
-        parameters: in the order of the argument block.
-        argument_bytes: size of the argument block.
+        parameters: in the order of the argument block, which has ``argument_bytes``.
         lds_bytes, private_bytes: per workgroup and per work-item.
         vector_registers, scalar_registers: of a wavefront; accumulation registers included.
-        largest_workgroup: work-items.
-        wave_size: work-items of a wavefront.
+        largest_workgroup, wave_size: work-items.
         dynamic_stack: its private memory is not known before it runs.
     """
 
@@ -113,13 +105,10 @@ def read_kernels(path: Path) -> tuple[Kernel, ...]:
         EngineError: the file cannot be read.
     """
     try:
-        data = path.read_bytes()
+        return tuple(_kernel(each) for each in _document(path.read_bytes())["amdhsa.kernels"])
     except OSError as error:
         raise EngineError(f"cannot read the code object: {error.strerror}", file=path) from None
-    try:
-        document = _document(data)
-        return tuple(_kernel(each) for each in document["amdhsa.kernels"])
-    except (struct.error, IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (struct.error, OverflowError, LookupError, TypeError, AttributeError, ValueError) as error:
         raise BrokenObject(
             f"the code object does not describe its kernels: {error}",
             file=path,
@@ -198,58 +187,18 @@ def _document(data: bytes) -> dict[str, Any]:
             text = place + 12
             value = text + -(-names // 4) * 4
             if kind == _METADATA and data[text : text + names].rstrip(b"\0") == b"AMDGPU":
-                found, _ = _decode(data[value : min(value + described, end)], 0)
+                found = _unpacked(data[value : min(value + described, end)])
                 if isinstance(found, dict):
                     return found
             place = value + -(-described // 4) * 4
     raise ValueError("it has no note AMDGPU of type 32")
 
 
-_SIZED: Final = {
-    0xCC: ">B",
-    0xCD: ">H",
-    0xCE: ">I",
-    0xCF: ">Q",
-    0xD0: ">b",
-    0xD1: ">h",
-    0xD2: ">i",
-    0xD3: ">q",
-}
-_LENGTHS: Final = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I"}
+def _unpacked(described: bytes) -> Any:
+    import msgpack
 
-
-def _decode(data: bytes, place: int, depth: int = 0) -> tuple[Any, int]:
-    """One MessagePack value, and where the next begins."""
-    if depth > _DEEPEST:
-        raise ValueError(f"its metadata has more than {_DEEPEST} levels")
-    kind = data[place]
-    place += 1
-    if kind <= 0x7F:
-        return kind, place
-    if kind >= 0xE0:
-        return kind - 0x100, place
-    if kind in (0xC0, 0xC2, 0xC3):
-        return {0xC0: None, 0xC2: False, 0xC3: True}[kind], place
-    if kind in _SIZED:
-        return struct.unpack_from(_SIZED[kind], data, place)[0], place + struct.calcsize(_SIZED[kind])
-    length = kind & (0x1F if 0xA0 <= kind <= 0xBF else 0x0F)
-    if kind in _LENGTHS:
-        length = struct.unpack_from(_LENGTHS[kind], data, place)[0]
-        place += struct.calcsize(_LENGTHS[kind])
-    elif kind >= 0xC0:
-        raise ValueError(f"MessagePack type {kind:#x} is not one that LLVM writes here")
-    if kind <= 0x8F or kind in (0xDE, 0xDF):
-        mapping = {}
-        for _ in range(length):
-            name, place = _decode(data, place, depth + 1)
-            mapping[name], place = _decode(data, place, depth + 1)
-        return mapping, place
-    if kind <= 0x9F or kind in (0xDC, 0xDD):
-        items = []
-        for _ in range(length):
-            item, place = _decode(data, place, depth + 1)
-            items.append(item)
-        return items, place
-    if place + length > len(data):
-        raise ValueError("its metadata is cut off")
-    return data[place : place + length].decode(), place + length
+    try:
+        return msgpack.unpackb(described)
+    except ValueError as error:
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"its metadata is not MessagePack: {reason}") from None

@@ -114,7 +114,6 @@ class OwnProgram:
     """Everything that a point runs.
 
     Attributes:
-        name: of its workload.
         compile: arguments for the compiler.
         launches: in order, repetitions unrolled.
         outputs: buffers that are read after the last launch.
@@ -152,16 +151,9 @@ def guest_contents(buffer: OwnBuffer, offset: int) -> Contents:
     """A buffer's contents as the guest program makes them; ``offset``: its place in the data file."""
     fill = buffer.fill
     if fill.kind in FROM_DATA:
-        return Contents.file(offset)
-    match fill.kind:
-        case "constant":
-            return Contents("constant", (_word(buffer),))
-        case "uniform":
-            return Contents.uniform(int(fill.numbers[0]))
-        case "modulo":
-            return Contents.modulo(int(fill.numbers[0]), int(fill.numbers[1]))
-        case _:
-            return Contents(fill.kind)
+        return Contents("file", (offset,))
+    numbers = (_word(buffer),) if fill.kind == "constant" else tuple(map(int, fill.numbers))
+    return Contents(fill.kind, numbers)
 
 
 def _word(buffer: OwnBuffer) -> int:
@@ -200,11 +192,9 @@ def initial_value(buffer: OwnBuffer) -> Array:
     import numpy as np
 
     kind, fill = np.dtype(NUMPY_TYPES[buffer.type]), buffer.fill
-    if fill.kind in ("uniform", "modulo"):
-        return _elements(guest_contents(buffer, 0).values(buffer.size), buffer)
-    if fill.kind == "constant":
-        return _elements(np.full(buffer.size // 4, _word(buffer), "<u4").view(np.uint8), buffer)
     key = f"buffers.{buffer.name}.contents"
+    if fill.kind not in FROM_DATA:
+        return guest_contents(buffer, 0).values(buffer.size).view(kind)[: buffer.elements]
     if fill.kind == "values":
         given = np.array(fill.numbers)
         values = np.zeros(buffer.elements, kind)
@@ -216,19 +206,13 @@ def initial_value(buffer: OwnBuffer) -> Array:
             )
         values[: given.size] = given
         return values
-    if fill.kind == "file":
-        assert fill.file is not None
-        wanted = buffer.elements * kind.itemsize
-        if not fill.file.is_file() or fill.file.stat().st_size < wanted:
-            raise ConfigError(
-                f"the file of a buffer is missing or holds less than its {wanted} bytes",
-                file=fill.file,
-                key=key,
-                remedy="write it (numpy: array.tofile(path)), or give the buffer fewer elements",
-            )
-        return np.fromfile(fill.file, kind.newbyteorder("<"), buffer.elements).astype(kind)
-    return np.zeros(buffer.elements, kind)
-
-
-def _elements(data: NDArray[np.uint8], buffer: OwnBuffer) -> Array:
-    return data.view(NUMPY_TYPES[buffer.type])[: buffer.elements]
+    assert fill.file is not None
+    wanted = buffer.elements * kind.itemsize
+    if not fill.file.is_file() or fill.file.stat().st_size < wanted:
+        raise ConfigError(
+            f"the file of a buffer is missing or holds less than its {wanted} bytes",
+            file=fill.file,
+            key=key,
+            remedy="write it (numpy: array.tofile(path)), or give the buffer fewer elements",
+        )
+    return np.fromfile(fill.file, kind.newbyteorder("<"), buffer.elements).astype(kind)

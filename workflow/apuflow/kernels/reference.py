@@ -8,7 +8,6 @@ with what ``contents(parameters)`` of the file returns for it.
 from __future__ import annotations
 
 import functools
-import math
 import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,8 +21,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.record import Results
 from apuflow.kernels.program import NUMPY_TYPES, OwnBuffer, OwnProgram, initial_value
 from apuflow.launcher.defects import DefectName, explained
-from apuflow.launcher.judge import LARGEST
-from apuflow.launcher.reference import TOLERANCE
+from apuflow.launcher.judge import LARGEST, judged
+from apuflow.launcher.reference import TOLERANCE, difference
 
 Array: TypeAlias = NDArray[np.generic]
 
@@ -59,27 +58,17 @@ class OwnJudge:
             wanted = expected_outputs(program)
         except ConfigError as error:
             return Results(note=str(error))
-        errors = {}
+        errors: dict[str, float] = {}
+        allowed: dict[str, float] = {}
         for name, file in zip(program.outputs, self.files, strict=True):
             buffer = program.buffer(name)
             try:
                 actual = np.fromfile(directory / file, NUMPY_TYPES[buffer.type], buffer.elements)
             except OSError as error:
                 return Results(note=self.explained(f"an output is missing: {error}"))
-            errors[name] = difference(actual, wanted[name])
-            if errors[name] <= tolerance(program, buffer):
-                (directory / file).unlink()
-        worst = max(errors, key=lambda name: errors[name] - tolerance(program, program.buffer(name)))
-        allowed = tolerance(program, program.buffer(worst))
-        agree = errors[worst] <= allowed
-        text = f"{worst} differs from its reference by {errors[worst]:.2g} of its largest element"
-        return Results(
-            outputs=len(errors),
-            agree=agree,
-            max_relative_error=errors[worst] if math.isfinite(errors[worst]) else None,
-            worst=worst,
-            note=None if agree else self.explained(f"{text} (allowed {allowed:g})"),
-        )
+            errors[name], allowed[name] = difference(actual, wanted[name]), tolerance(program, buffer)
+        files = dict(zip(program.outputs, (directory / file for file in self.files), strict=True))
+        return judged(errors, allowed, files, "its reference", self.explained)
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
@@ -91,21 +80,6 @@ def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:
     if program.tolerance is not None:
         return program.tolerance
     return TOLERANCE if np.dtype(NUMPY_TYPES[buffer.type]).kind == "f" else 0.0
-
-
-def difference(actual: Array, expected: Array) -> float:
-    """Largest difference over the largest expected element; infinite where one side alone is not finite."""
-    if actual.shape != expected.shape:
-        return math.inf
-    if np.array_equal(actual, expected, equal_nan=actual.dtype.kind == "f"):
-        return 0.0
-    got, want = actual.astype(np.float64), expected.astype(np.float64)
-    same = (got == want) | (np.isnan(got) & np.isnan(want))
-    if not (np.isfinite(got) | same).all() or not (np.isfinite(want) | same).all():
-        return math.inf
-    scale = float(np.abs(want[np.isfinite(want)]).max(initial=0.0)) or 1.0
-    largest = float(np.abs(got[~same] - want[~same]).max(initial=0.0))
-    return max(largest / scale, float(np.finfo(np.float64).tiny))
 
 
 def expected_outputs(program: OwnProgram) -> Mapping[str, Array]:

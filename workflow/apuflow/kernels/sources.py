@@ -15,9 +15,10 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
 from apuflow.launcher.corrections import correcting
 from apuflow.launcher.defects import DefectName
-from apuflow.miopen.compiler import Compiler, digest, host_compiler, read_code_object
+from apuflow.miopen.compiler import Compiler, CompilerFailure, compile_source, digest, host_compiler
+from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import CompilerFailure, KernelObject, compile_source, kernel_object
+from apuflow.miopen.objects import KernelObject, included, kernel_object
 
 Language: TypeAlias = Literal["opencl", "hip", "assembly", "object"]
 LANGUAGES: Final[Mapping[str, Language]] = {
@@ -70,9 +71,8 @@ def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler
     Raises:
         EngineError: no clang with an AMDGPU target; not for code objects, which need none.
     """
-    found = _compiler(source)
-    compiled_here = is_compiled(source) and defects
-    return correcting(found, defects) if compiled_here else found
+    found = _compiler(source, language(source))
+    return correcting(found, defects) if defects and is_compiled(source) else found
 
 
 def is_compiled(source: Path) -> bool:
@@ -80,8 +80,7 @@ def is_compiled(source: Path) -> bool:
     return language(source) in ("opencl", "hip")
 
 
-def _compiler(source: Path) -> Compiler:
-    kind = language(source)
+def _compiler(source: Path, kind: Language) -> Compiler:
     if kind == "object":
         return Compiler("a copy", (), (), "a copy of the code object")
     opencl = host_compiler(code_object=4)
@@ -96,13 +95,14 @@ def _compiler(source: Path) -> Compiler:
             *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
             *(f"-I{HEADERS}", libraries, "-O3", *_IMPLIED.get(source.suffix, ())),
         )
-        gpu_option = "--offload-arch="
-        known = digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h"))))
+        gpu_option, known = (
+            "--offload-arch=",
+            digest(*(path.read_text(encoding="utf-8") for path in sorted(HEADERS.rglob("*.h")))),
+        )
     else:
         assembler = "assembler-with-cpp" if source.suffix == ".S" else "assembler"
         command = (clang, "-x", assembler, "--target=amdgcn-amd-amdhsa")
-        gpu_option = "-mcpu="
-        known = ""
+        gpu_option, known = "-mcpu=", ""
     shown = [word for word in command[1:] if word != f"-I{HEADERS}"]
     identity = "\n".join((version, *shown, *opencl.flags, known))
     return replace(opencl, command=command, identity=identity, gpu_option=gpu_option)
@@ -115,7 +115,6 @@ def own_object(
 
     Args:
         program: the source's path from the project's directory ``root``.
-        defects: see :func:`own_compiler`.
     """
     source = root / program
     row = Row(program, arguments, workload)
@@ -139,33 +138,21 @@ def source_files(source: Path) -> tuple[Path, ...]:
 
 
 def _parts(source: Path) -> dict[str, bytes]:
-    waiting, seen = [source.name], dict[str, bytes]()
-    while waiting:
-        name = waiting.pop()
-        path = source.parent / name
-        if name in seen or (not path.is_file() and name != source.name):
-            continue
-        try:
-            seen[name] = path.read_bytes()
-        except OSError as error:
-            raise ConfigError(
-                f"cannot read the kernels' source: {error.strerror}",
-                file=path,
-                key="source",
-                remedy="put it there, or correct source in the workload's file",
-            ) from None
-        found = _INCLUDE.findall(seen[name])
-        waiting += [(first or second).decode("utf-8", "replace") for first, second in found]
-    return seen
+    try:
+        return included(source.parent, source.name, _INCLUDE)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the kernels' source: {error.strerror}",
+            file=error.filename,
+            key="source",
+            remedy="put it there, or correct source in the workload's file",
+        ) from None
 
 
 def compile_own(
     row: Row, gfx: str, out: Path, root: Path = Path(), defects: Collection[DefectName] = ()
 ) -> None:
     """Compile a source of the user's to ``out``; it appears there only when it is whole.
-
-    Args:
-        defects: see :func:`own_compiler`.
 
     Raises:
         EngineError: the compiler is missing or fails, or a code object is broken or for another GPU.

@@ -10,46 +10,24 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from apuflow.launcher.disassembly import executed
 
 DefectName: TypeAlias = Literal[
-    "narrow_results",
-    "ignored_sdwa",
-    "refused_sdwa",
-    "short_words",
-    "lane_moves",
-    "ignored_dpp",
-    "refused_dpp",
-    "mirrored_lanes",
-    "kept_lanes",
-    "byte_permutation",
-    "wide_literals",
-    "first_lane_register",
-    "scalar_sdwa",
-    "split_pairs",
-    "lds_triples",
-    "wide_scratch",
-    "ignored_signs",
-    "ignored_choice_signs",
-    "refused_choice_signs",
-    "output_modifiers",
-    "negative_fractions",
-    "buffer_pairs",
-    "skipped_swizzles",
-]
+    "narrow_results", "ignored_sdwa", "refused_sdwa", "short_words", "lane_moves", "ignored_dpp",
+    "refused_dpp", "mirrored_lanes", "kept_lanes", "byte_permutation", "wide_literals", "first_lane_register",
+    "scalar_sdwa", "split_pairs", "lds_triples", "wide_scratch", "ignored_signs", "ignored_choice_signs",
+    "refused_choice_signs", "output_modifiers", "negative_fractions", "buffer_pairs", "skipped_swizzles",
+]  # fmt: skip
 """Names of defects in a release's file."""
 
 
-@dataclass(frozen=True)
-class Defect:
+class Defect(NamedTuple):
     """A kind of instruction.
 
     Attributes:
-        name: as in the files of releases.
         instructions: as documents list them.
         pattern: of the instruction in LLVM's disassembly.
         effect: what gem5 does.
@@ -70,18 +48,13 @@ class Defect:
 
     def met_in(self, lines: Sequence[str]) -> list[str]:
         """Names of the harmful instructions of this kind in a disassembly, sorted."""
-        matcher = re.compile(self.pattern)
-        return sorted(
-            {
-                match[0]
-                for line, after in itertools.pairwise((*lines, ""))
-                if (match := matcher.match(line)) and not self._mended(line, after)
-            }
-        )
-
-    def _mended(self, line: str, after: str) -> bool:
-        target = line.partition(" ")[2].partition(",")[0]
-        return bool(self.mended_by) and bool(re.match(self.mended_by.format(target=re.escape(target)), after))
+        found = set()
+        for line, after in itertools.pairwise((*lines, "")):
+            match = re.match(self.pattern, line)
+            target = re.escape(line.partition(" ")[2].partition(",")[0])
+            if match and not (self.mended_by and re.match(self.mended_by.format(target=target), after)):
+                found.add(match[0])
+        return sorted(found)
 
 
 _DPP = "mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+FIRST = "apuflow-dispatch-list 1"
 END_MARKER = "apuflow-launcher: {count} of {count} dispatches done"
 REDIRECTED = ("/proc", "/sys", "/tmp")
 """apu_se.py redirects these paths of the guest to another directory (RedirectPath)."""
@@ -31,8 +32,6 @@ SCALARS = {
     "double": ("u64", "d"),
 }
 """OpenCL scalar type -> the list's word for its size, and its :mod:`struct` format."""
-
-
 FROM_FILE = ("file", "loaded")
 """Kinds of contents from the list's data file, at the offset that follows."""
 
@@ -58,43 +57,21 @@ def guest_path(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Contents:
-    """A buffer's initial contents; the simulated CPU writes them unless they are loaded."""
+    """A buffer's initial contents, as functions of kind, seed and index; the simulated CPU writes them.
+
+    Attributes:
+        kind: ``touch`` (a store per page: zeros, mostly uncached), ``zero``, ``untouched``, ``constant``
+            (32-bit word), ``uniform`` (floats in [0, 1); seed), ``modulo`` (bytes; seed, modulus up to 256),
+            ``indices`` (32-bit whole numbers; seed, modulus), ``file`` (of the list's data file; offset),
+            ``loaded`` (the same, but gem5 writes them itself: no cache holds them).
+        parameters: the numbers in brackets.
+    """
 
     kind: str
     parameters: tuple[int, ...] = ()
 
-    @classmethod
-    def touch(cls) -> Contents:
-        """One store per page: the pages exist; their contents are zero and mostly uncached."""
-        return cls("touch")
-
-    @classmethod
-    def file(cls, offset: int) -> Contents:
-        """Bytes of the list's data file from ``offset``, copied as DNNMark does with ``-mmap``."""
-        return cls("file", (offset,))
-
-    @classmethod
-    def loaded(cls, offset: int) -> Contents:
-        """The same bytes, written into memory by gem5 itself: no cache holds them."""
-        return cls("loaded", (offset,))
-
-    @classmethod
-    def uniform(cls, seed: int) -> Contents:
-        """32-bit floats, uniform in [0, 1), a function of seed and index alone."""
-        return cls("uniform", (seed,))
-
-    @classmethod
-    def modulo(cls, seed: int, modulus: int) -> Contents:
-        """Bytes below ``modulus`` (1 to 256), a function of seed and index alone."""
-        return cls("modulo", (seed, modulus))
-
-    @classmethod
-    def indices(cls, seed: int, modulus: int) -> Contents:
-        """32-bit whole numbers below ``modulus``, a function of seed and index alone."""
-        return cls("indices", (seed, modulus))
-
     def values(self, size: int, data: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """The bytes of a buffer of ``size`` bytes; ``data`` is the data file, for :meth:`file`."""
+        """The bytes of a buffer of ``size`` bytes; ``data`` is the data file."""
         import numpy as np
 
         match self.kind:
@@ -191,10 +168,10 @@ class DispatchList:
     """Everything one guest process does, in order.
 
     Attributes:
-        device: the simulated GPU, one of ``apuflow.core.gpus``.
+        device: the simulated GPU.
         statistics: handling of gem5's: none (``run``), ``reset`` before each dispatch, or also a block after
         it (``dispatch``).
-        data: the file of :meth:`Contents.file`.
+        data: the file that contents come from.
     """
 
     device: str
@@ -216,8 +193,7 @@ class DispatchList:
     def text(self) -> str:
         """The list as text for the guest."""
         objects = list(dict.fromkeys(dispatch.object for dispatch in self.dispatches))
-        lines = ["apuflow-dispatch-list 1", f"device {self.device}", "wait event"]
-        lines.append(f"statistics {self.statistics}")
+        lines = [FIRST, f"device {self.device}", "wait event", f"statistics {self.statistics}"]
         if self.data is not None:
             lines.append(f"data {guest_path(self.data)}")
         lines += [f"object {guest_path(path)}" for path in objects]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,36 @@ from apuflow.launcher.plan import GuestRun
 
 LARGEST = 1 << 24
 """Largest number of elements of all buffers for a comparison, which takes NumPy about 1 GB."""
+
+
+def judged(
+    errors: Mapping[str, float],
+    allowed: Mapping[str, float],
+    files: Mapping[str, Path],
+    reference: str,
+    explained: Callable[[str], str],
+) -> Results:
+    """The result of a comparison; files of buffers that agree, or were not compared, are removed.
+
+    Args:
+        errors, allowed: by buffer, its difference and the largest that counts as equal.
+        files: by buffer, what the run left of it.
+        reference: what the outputs were compared with.
+        explained: adds to a text what gem5 is known to execute wrongly.
+    """
+    for name, file in files.items():
+        if errors.get(name, 0.0) <= allowed.get(name, 0.0):
+            file.unlink()
+    worst = max(errors, key=lambda name: errors[name] - allowed[name])
+    error, agree = errors[worst], errors[worst] <= allowed[worst]
+    text = f"{worst} differs from {reference} by {error:.2g} of its largest element"
+    return Results(
+        outputs=len(errors),
+        agree=agree,
+        max_relative_error=error if math.isfinite(error) else None,
+        worst=worst,
+        note=None if agree else explained(f"{text} (allowed {allowed[worst]:g})"),
+    )
 
 
 @dataclass(frozen=True)
@@ -69,40 +99,23 @@ class KernelJudge:
             return self._unchecked(f"{elements:,} elements are more than are compared ({LARGEST:,})")
         import numpy as np
 
-        from apuflow.launcher.reference import compare
+        from apuflow.launcher.reference import TOLERANCE, compare
 
         data = None if self.data is None else np.memmap(self.data, np.uint8, "r")
         try:
-            comparisons = compare(self.run, data, directory, self.shares)
+            errors = compare(self.run, data, directory, self.shares)
         except NotModelled as error:
             return self._unchecked(f"NumPy has no reference for {error.value}")
         except OSError as error:
             return self._unchecked(f"an output is missing: {error}")
-        if not comparisons:
+        if not errors:
             return self._unchecked("every output depends on workgroups that were not launched")
-        compared = {comparison.buffer: comparison.agrees for comparison in comparisons}
-        for output in self.run.outputs:
-            if compared.get(output.buffer, True):
-                (directory / output.path).unlink()
-        worst = max(comparisons, key=lambda comparison: comparison.error)
-        return Results(
-            outputs=len(comparisons),
-            agree=worst.agrees,
-            max_relative_error=worst.error if math.isfinite(worst.error) else None,
-            worst=worst.buffer,
-            note=None if worst.agrees else self._differ(worst.error, worst.buffer),
-        )
+        files = {output.buffer: directory / output.path for output in self.run.outputs}
+        return judged(errors, dict.fromkeys(errors, TOLERANCE), files, "NumPy", self.explained)
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
         return explained(text, self.objects.values(), self.run.contents.device, self.defects)
-
-    def _differ(self, error: float, buffer: str) -> str:
-        from apuflow.launcher.reference import TOLERANCE
-
-        return self.explained(
-            f"{buffer} differs from NumPy by {error:.2g} of its largest element (allowed {TOLERANCE:g})"
-        )
 
     def _unchecked(self, why: str) -> Results:
         return Results(note=self.explained(why))

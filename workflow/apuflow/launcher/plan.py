@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
-from apuflow.launcher import gemm
 from apuflow.launcher.dispatch_list import (
     Argument,
     Buffer,
@@ -21,13 +20,20 @@ from apuflow.launcher.dispatch_list import (
     Dump,
     Statistics,
 )
-from apuflow.miopen.launch import Arg, Launch, Row, definitions, expand, first_uses
+from apuflow.miopen.launch import Launch, Row, definitions, expand, first_uses
+from apuflow.miopen.rocm_4_0_1.gemm import TILE
 from apuflow.operations import own
 from apuflow.rocblas.call import SCALE_SOURCE
 
 PAGE = 4096
 DIRECTORY = Path("all")
 """Directory of a process's list and outputs, below its working directory."""
+LIST = DIRECTORY / "dispatch.list"
+"""The guest program's only argument."""
+SGEMM_SOURCE = Path(__file__).with_name("gemm.cl")
+SGEMM = "sgemm"
+"""The tiled kernel that stands in for rocBLAS; tables name it as a stand-in."""
+FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -41,24 +47,11 @@ class Output:
 
 @dataclass(frozen=True)
 class GuestRun:
-    """One guest process.
+    """One guest process: its list, the launch of each of its dispatches, the files that it leaves."""
 
-    Attributes:
-        list_file: the guest program's only argument, relative to its working directory.
-        contents: the list.
-        launches: parallel to the list's dispatches; loops are unrolled.
-        outputs: files that the run leaves.
-    """
-
-    list_file: Path
     contents: DispatchList
     launches: tuple[Launch, ...]
     outputs: tuple[Output, ...]
-
-    @property
-    def end_marker(self) -> str:
-        """The line of standard output that proves that every dispatch has finished."""
-        return self.contents.end_marker
 
     def without_outputs(self) -> GuestRun:
         """The same run without dumped buffers."""
@@ -66,11 +59,18 @@ class GuestRun:
         return replace(self, contents=replace(self.contents, steps=steps), outputs=())
 
 
+def output_file(number: int) -> Path:
+    """Where the guest writes its output of that number."""
+    return DIRECTORY / f"out{number}.bin"
+
+
 def kernel_source(launch: Launch) -> Row:
     """The source of a launch: a program of MIOpen, a kernel of rocBLAS, or one of ours."""
-    if launch.kernel == gemm.KERNEL:
+    if launch.kernel == SGEMM:
         assert launch.gemm is not None
-        return Row(gemm.PROGRAM.name, gemm.compile_arguments(launch.gemm))
+        turned = int(launch.gemm.transpose_a), int(launch.gemm.transpose_b)
+        arguments = f" -DTRANSPOSE_A={turned[0]} -DTRANSPOSE_B={turned[1]} -DTILE={TILE}"
+        return Row(SGEMM_SOURCE.name, arguments)
     assert launch.program is not None
     assert launch.arguments is not None
     return Row(launch.program, launch.arguments)
@@ -78,10 +78,9 @@ def kernel_source(launch: Launch) -> Row:
 
 def source_directory(program: str, kernels: Path) -> Path:
     """Directory of a program's source: MIOpen's ``kernels``, or that of the code that launches it."""
-    if program == gemm.PROGRAM.name:
-        return gemm.PROGRAM.parent
-    if program == SCALE_SOURCE.name:
-        return SCALE_SOURCE.parent
+    for source in (SGEMM_SOURCE, SCALE_SOURCE):
+        if program == source.name:
+            return source.parent
     return own.DIRECTORY if program in own.PROGRAMS else kernels
 
 
@@ -98,12 +97,9 @@ def guest_run(
     """Plan the guest process of a layer or network; nothing is written.
 
     Args:
-        launches: from :func:`apuflow.miopen.launches`; at least one.
-        device: a GPU of ``apuflow.core.gpus``.
         objects: the compiled code object of every kernel source.
-        data: file of uniform floats for the inputs (DNNMark's ``-mmap``); without it the guest computes them.
-        data_bytes: its size.
-        statistics: see DispatchList.
+        data, data_bytes: file of uniform floats for the inputs (DNNMark's ``-mmap``), and its size; without
+            it the guest computes them.
         in_memory: gem5 loads inputs of the data file past the caches; otherwise the CPU writes them.
 
     Raises:
@@ -123,28 +119,36 @@ def guest_run(
         statistics=statistics,
         data=data,
     )
-    return GuestRun(DIRECTORY / "dispatch.list", contents, every, outputs)
+    return GuestRun(contents, every, outputs)
 
 
 def initial_contents(runs: GuestRun) -> dict[str, Buffer]:
     """The buffers of a run by their names in its launches."""
-    names = dict.fromkeys(str(arg.value) for launch in runs.launches for arg in _memory(launch))
-    return dict(zip(names, runs.contents.buffers, strict=True))
+    return dict(zip(first_uses(runs.launches), runs.contents.buffers, strict=True))
 
 
-def _memory(launch: Launch) -> tuple[Arg, ...]:
-    return tuple(arg for arg in launch.args if arg.kind == "buffer")
+def arguments_of(launch: Launch) -> tuple[Argument, ...]:
+    """Kernel arguments as the list has them; buffers by their names in the launch."""
+    if launch.kernel != SGEMM:
+        return tuple(Argument(arg.kind, arg.value, arg.offset) for arg in launch.args)
+    gemm = launch.gemm
+    assert gemm is not None
+    offsets = (gemm.offset_a, gemm.offset_b, gemm.offset_c)
+    return (
+        *(
+            Argument("buffer", str(arg.value), FLOAT_BYTES * offset)
+            for arg, offset in zip(launch.args[:3], offsets, strict=True)
+        ),
+        *(Argument("int", value) for value in (gemm.m, gemm.n, gemm.k, gemm.lda, gemm.ldb, gemm.ldc)),
+        *(Argument("long", value) for value in (gemm.stride_a, gemm.stride_b, gemm.stride_c)),
+        *(Argument("float", value) for value in (gemm.alpha, gemm.beta)),
+    )
 
 
 def _dispatch(launch: Launch, names: Mapping[str, str], objects: Mapping[Row, Path]) -> Dispatch:
-    given = (
-        gemm.arguments(launch)
-        if launch.kernel == gemm.KERNEL
-        else tuple(Argument(arg.kind, arg.value, arg.offset) for arg in launch.args)
-    )
     arguments = tuple(
-        Argument("buffer", names[str(one.value)], one.offset) if one.kind == "buffer" else one
-        for one in given
+        replace(one, value=names[str(one.value)]) if one.kind == "buffer" else one
+        for one in arguments_of(launch)
     )
     return Dispatch(objects[kernel_source(launch)], launch.kernel, launch.grid, launch.workgroup, arguments)
 
@@ -156,14 +160,14 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
     for number, (name, (used, launch, arg)) in enumerate(first_uses(part).items()):
         size = -(-used // 4) * 4
         if arg.role == "out":
-            buffers[name] = size, Contents.touch()
+            buffers[name] = size, Contents("touch")
         elif arg.name == "mask":
-            buffers[name] = size, Contents.modulo(number, _window(launch))
+            buffers[name] = size, Contents("modulo", (number, _window(launch)))
         elif arg.name == "index":
             rows = next(int(arg.value) for arg in launch.args if arg.name == "rows")
-            buffers[name] = size, Contents.indices(number, rows)
+            buffers[name] = size, Contents("indices", (number, rows))
         elif not data_bytes:
-            buffers[name] = size, Contents.uniform(number)
+            buffers[name] = size, Contents("uniform", (number,))
         else:
             if size > data_bytes:
                 raise ConfigError(
@@ -173,7 +177,7 @@ def _buffers(part: Sequence[Launch], data_bytes: int, in_memory: bool) -> dict[s
                     remedy=f"make it at least {size} bytes",
                 )
             offset = 0 if offset + size > data_bytes else offset
-            buffers[name] = size, Contents.loaded(offset) if in_memory else Contents.file(offset)
+            buffers[name] = size, Contents("loaded", (offset,)) if in_memory else Contents("file", (offset,))
             offset += -(-size // PAGE) * PAGE
     return buffers
 
@@ -186,10 +190,7 @@ def _window(launch: Launch) -> int:
 
 def _written(part: Sequence[Launch]) -> tuple[Output, ...]:
     sizes: dict[str, int] = {}
-    for launch in part:
-        for arg in _memory(launch):
-            if arg.role in ("out", "inout"):
-                sizes[str(arg.value)] = max(sizes.get(str(arg.value), 0), arg.elements)
-    return tuple(
-        Output(name, size, DIRECTORY / f"out{i}.bin") for i, (name, size) in enumerate(sizes.items())
-    )
+    for arg in (arg for launch in part for arg in launch.args):
+        if arg.kind == "buffer" and arg.role in ("out", "inout"):
+            sizes[str(arg.value)] = max(sizes.get(str(arg.value), 0), arg.elements)
+    return tuple(Output(name, size, output_file(i)) for i, (name, size) in enumerate(sizes.items()))

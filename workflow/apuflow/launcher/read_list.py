@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.launcher.dispatch_list import (
+    FIRST,
     FROM_FILE,
     Argument,
     Buffer,
@@ -19,7 +19,6 @@ from apuflow.launcher.dispatch_list import (
     Dump,
 )
 
-FIRST: Final = ["apuflow-dispatch-list", "1"]
 _SCALARS: Final = {"u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong"}
 _PARAMETERS: Final = {
     **dict.fromkeys(("zero", "touch", "untouched"), 0),
@@ -29,8 +28,6 @@ _PARAMETERS: Final = {
 """Numbers that follow each kind of contents."""
 _WITHOUT_MEANING: Final = ("wait", "statistics", "check")
 """Statements about the launcher, not about the kernels."""
-
-Words: TypeAlias = list[str]
 
 
 def read_list(path: Path) -> DispatchList:
@@ -45,8 +42,8 @@ def read_list(path: Path) -> DispatchList:
         raise ConfigError(
             f"cannot read the dispatch list: {error}", file=path, remedy="a text file (docs/gem5-kernels.md)"
         ) from None
-    if not lines or lines[0].split() != FIRST:
-        raise _wrong(path, 1, f"the first line of a dispatch list is '{' '.join(FIRST)}'", "".join(lines[:1]))
+    if not lines or lines[0].split() != FIRST.split():
+        raise _wrong(path, 1, f"the first line of a dispatch list is '{FIRST}'", "".join(lines[:1]))
     reader = _Reader(path)
     for number, line in enumerate(lines[1:], 2):
         words = line.split()
@@ -82,7 +79,7 @@ class _Reader:
     due: int = 0
     ended: bool = False
 
-    def statement(self, words: Words) -> None:
+    def statement(self, words: list[str]) -> None:
         """Read a line; raises ValueError with its mistake."""
         name, *rest = words
         if self.due and name != "arg":
@@ -118,12 +115,12 @@ class _Reader:
         return self.objects[number]
 
     def _named(self, name: str) -> Buffer:
-        found = [buffer for buffer in self.buffers if buffer.name == name]
-        if not found:
-            raise ValueError(f"no such buffer: {name}")
-        return found[0]
+        for buffer in self.buffers:
+            if buffer.name == name:
+                return buffer
+        raise ValueError(f"no such buffer: {name}")
 
-    def _buffer(self, name: str, size: int, kind: str, numbers: Words) -> None:
+    def _buffer(self, name: str, size: int, kind: str, numbers: list[str]) -> None:
         if any(buffer.name == name for buffer in self.buffers):
             raise ValueError(f"a second buffer of this name: {name}")
         if not size or size % 4:
@@ -145,7 +142,7 @@ class _Reader:
             raise ValueError("a grid or workgroup size is 0, or a workgroup has more than 1024 work-items")
         self.steps.append(Dispatch(code, kernel, (gx, gy, gz), (wx, wy, wz), (), *lds))
 
-    def _argument(self, kind: str, values: Words) -> None:
+    def _argument(self, kind: str, values: list[str]) -> None:
         if not self.due:
             raise ValueError("an argument more than its dispatch says")
         if kind == "buffer" and len(values) in (1, 2):
@@ -162,17 +159,15 @@ class _Reader:
 
     def result(self, lines: int) -> DispatchList:
         """The complete list; raises ConfigError for missing parts."""
-        for what in self._missing():
-            raise _wrong(self.path, lines, what, "")
+        dispatched = any(isinstance(step, Dispatch) for step in self.steps)
+        for present, what in (
+            (self.ended, "the list is cut off: no 'end'"),
+            (self.device, "no device line"),
+            (dispatched, "nothing to dispatch"),
+        ):
+            if not present:
+                raise _wrong(self.path, lines, what, "")
         return DispatchList(self.device, tuple(self.buffers), tuple(self.steps), data=self.data)
-
-    def _missing(self) -> Iterator[str]:
-        if not self.ended:
-            yield "the list is cut off: no 'end'"
-        if not self.device:
-            yield "no device line"
-        if not any(isinstance(step, Dispatch) for step in self.steps):
-            yield "nothing to dispatch"
 
 
 def _number(word: str, limit: int = (1 << 32) - 1) -> int:

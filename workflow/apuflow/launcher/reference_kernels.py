@@ -6,14 +6,13 @@ unbiased, LRN within a channel divides by the full window forward and by the cli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from apuflow.core.errors import NotModelled
-from apuflow.launcher import reference_operations, reference_rows
-from apuflow.launcher import reference_windows as windows
-from apuflow.launcher.reference_call import Array, Call, Memory
+from apuflow.launcher import reference_operations
+from apuflow.launcher.reference_call import Array, Call, Memory, Window, patches, scatter
 from apuflow.miopen.launch import Launch
 
 
@@ -24,62 +23,12 @@ def execute(launch: Launch, memory: Memory) -> None:
         NotModelled: a kernel without a reference.
     """
     kernel = _product if launch.gemm is not None else _KERNELS.get(launch.kernel)
-    kernel = kernel or _OTHERS.get(launch.kernel)
     if kernel is None:
         raise NotModelled("no reference for this kernel", key="kernel", value=launch.kernel)
     kernel(Call(launch, memory))
 
 
-# elementwise, softmax -------------------------------------------------------------------------------------
-_FORWARD: Mapping[int, Callable[[Array], Array]] = {
-    0: lambda x: x,
-    1: lambda x: 1 / (1 + np.exp(-x)),
-    3: lambda x: np.maximum(x, 0),
-    4: lambda x: np.logaddexp(0, x),
-}
-_BACKWARD: Mapping[int, Callable[[Array, Array, Array], Array]] = {
-    0: lambda dy, x, y: dy,
-    1: lambda dy, x, y: dy * y * (1 - y),
-    3: lambda dy, x, y: dy * (x > 0),
-    4: lambda dy, x, y: dy * (1 / (1 + np.exp(-np.minimum(x, 50)))),
-}
-TANH = 2
-
-
-def forward_of(call: Call, x: Array) -> Array:
-    """The activation that the launch was compiled for."""
-    operation = call.define("MIOPEN_NRN_OP_ID")
-    if operation == TANH:
-        values: Array = call.number("beta") * np.tanh(call.number("alpha") * x)
-        return values
-    return _FORWARD[operation](x)
-
-
-def backward_of(call: Call, dy: Array, x: Array, y: Array) -> Array:
-    """Its derivative, times ``dy``."""
-    operation = call.define("MIOPEN_NRN_OP_ID")
-    if operation == TANH:
-        alpha, beta = call.number("alpha"), call.number("beta")
-        ratio = alpha / beta if abs(beta) > 1e-6 else alpha
-        values: Array = dy * ratio * (beta - y) * (beta + y)
-        return values
-    return _BACKWARD[operation](dy, x, y)
-
-
-def _activation_forward(call: Call) -> None:
-    if "x_offset" in call.scalars:
-        reference_rows.activation(call, forward_of)
-    else:
-        call.write(1, forward_of(call, call.read(0)))
-
-
-def _activation_backward(call: Call) -> None:
-    if "x_offset" in call.scalars:
-        reference_rows.activation_back(call, backward_of)
-    else:
-        call.write(0, backward_of(call, *(call.read(index) for index in (1, 2, 3))))
-
-
+# softmax --------------------------------------------------------------------------------------------------
 def _softmax_shape(call: Call) -> tuple[int, int, int]:
     spatial = call["spatial_dim"]
     return call["grid_size"] // spatial, call["vector_size"], spatial
@@ -146,20 +95,13 @@ def _product(call: Call) -> None:
     assert gemm is not None
     buffers = call.buffers if len(call.buffers) == 3 else [*call.buffers[2:4], call.buffers[0]]
     a, b, c = (call.memory[str(arg.value)] for arg in buffers)
-    for product in range(gemm.batch):
-        at_a, at_b, at_c = (
-            offset + product * stride
-            for offset, stride in (
-                (gemm.offset_a, gemm.stride_a),
-                (gemm.offset_b, gemm.stride_b),
-                (gemm.offset_c, gemm.stride_c),
-            )
-        )
+    for number in range(gemm.batch):
+        at_a, at_b = gemm.offset_a + number * gemm.stride_a, gemm.offset_b + number * gemm.stride_b
         left = _columns(a, at_a, *((gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)), gemm.lda)
         right = _columns(b, at_b, *((gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)), gemm.ldb)
         left = (left.T if gemm.transpose_a else left).astype(np.float64)
         right = (right.T if gemm.transpose_b else right).astype(np.float64)
-        target = _columns(c, at_c, gemm.m, gemm.n, gemm.ldc)
+        target = _columns(c, gemm.offset_c + number * gemm.stride_c, gemm.m, gemm.n, gemm.ldc)
         before = gemm.beta * target.astype(np.float64) if gemm.beta else 0.0
         target[...] = (gemm.alpha * left @ right + before).astype(np.float32)
 
@@ -178,104 +120,130 @@ def _set_tensor(call: Call) -> None:
     call.write(0, np.full(call["elements"], call.number("value")))
 
 
-def _window(call: Call) -> windows.Window:
-    names = ("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "dilation_w")
-    return windows.Window(*(call[name] for name in names))
+def _window(call: Call) -> tuple[Window, tuple[int, int]]:
+    """The filter, and height and width of the column matrix's image."""
+    return Window(*(call[name] for name in Window._fields)), (call["column_h"], call["column_w"])
 
 
 def _im2col(call: Call) -> None:
-    h, w, start = call["image_h"], call["image_w"], call["image_offset"]
-    size = call["image_elements"]
-    image = call.read(0)[start : start + size].reshape(1, -1, h, w)
-    patches = windows.patches(image, _window(call), (call["column_h"], call["column_w"]))
-    call.write(1, patches)
+    start, size = call["image_offset"], call["image_elements"]
+    image = call.read(0)[start : start + size].reshape(1, -1, call["image_h"], call["image_w"])
+    call.write(1, patches(image, *_window(call)))
 
 
 def _col2im(call: Call) -> None:
-    h, w, window = call["image_h"], call["image_w"], _window(call)
-    out = (call["column_h"], call["column_w"])
-    columns = call.read(0).reshape(1, -1, window.kernel_h, window.kernel_w, *out)
-    image = windows.scatter(columns, window, (h, w))
-    call.write(1, image, call["image_offset"])
+    window, out = _window(call)
+    columns = call.read(0, (1, -1, window.kernel_h, window.kernel_w, *out))
+    call.write(1, scatter(columns, window, (call["image_h"], call["image_w"])), call["image_offset"])
 
 
 def _transpose(call: Call) -> None:
     """1x1 convolution of stride 2: gather or spread every stride-th pixel, exchange batch and channels."""
-    n, c = call.define("N"), call.define("C")
-    start_in, start_out = call.define("IN_OFF"), call.define("OUT_OFF")
-    source, target = (call.memory[str(arg.value)] for arg in call.buffers)
+    n, c, start_in, start_out = call.defined("", "N C IN_OFF OUT_OFF")
+    source, target = call.flat(0)[start_in:], call.flat(1)[start_out:]
     to_cnhw = "NCHW2CNHW" in call.launch.kernel
-    first, second = (n, c) if to_cnhw else (c, n)
     if call.launch.kernel.endswith("_opt"):
+        first, second = (n, c) if to_cnhw else (c, n)
         size = n * c * call.define("H") * call.define("W")
-        moved = source[start_in : start_in + size].reshape(first, second, -1).swapaxes(0, 1)
-        target[start_out : start_out + size] = moved.ravel()
+        target[:size] = source[:size].reshape(first, second, -1).swapaxes(0, 1).ravel()
         return
-    hw_in, hw_out, w_in, w_out = call.defined("", "HW_IN HW_OUT W_IN W_OUT")
-    rows, cols = call.define("H_STRIDE"), call.define("W_STRIDE")
-    h_out = hw_out // w_out
-    image = (hw_in // w_in, w_in)
+    hw_in, hw_out, w_in, w_out, down, across = call.defined("", "HW_IN HW_OUT W_IN W_OUT H_STRIDE W_STRIDE")
+    image, (h_out, every) = (n, c, hw_in // w_in, w_in), (hw_out // w_out, n * c * hw_in)
     if to_cnhw:
-        pixels = source[start_in : start_in + n * c * hw_in].reshape(n, c, *image)
-        taken = pixels[:, :, ::rows, ::cols][:, :, :h_out, :w_out].swapaxes(0, 1)
-        target[start_out : start_out + taken.size] = taken.ravel()
+        taken = source[:every].reshape(image)[:, :, ::down, ::across][:, :, :h_out, :w_out].swapaxes(0, 1)
+        target[: taken.size] = taken.ravel()
     else:
-        taken = source[start_in : start_in + n * c * hw_out].reshape(c, n, h_out, w_out).swapaxes(0, 1)
-        pixels = target[start_out : start_out + n * c * hw_in].reshape(n, c, *image)
-        pixels[:, :, : h_out * rows : rows, : w_out * cols : cols] = taken
+        taken = source[: n * c * hw_out].reshape(c, n, h_out, w_out).swapaxes(0, 1)
+        target[:every].reshape(image)[:, :, : h_out * down : down, : w_out * across : across] = taken
 
 
 # windows --------------------------------------------------------------------------------------------------
-def _pool_shapes(call: Call) -> tuple[tuple[int, int, int], tuple[int, int, int], windows.Window]:
-    """(planes, h, w) below and above, and the window."""
-    prefix = "MLO_POOLING_"
-    kernel_h, kernel_w, stride_h, stride_w = call.defined(prefix, "KERNEL_SZ1 KERNEL_SZ0 STRIDE1 STRIDE0")
-    window = windows.Window(kernel_h, kernel_w, stride_h, stride_w, call["pad_h"], call["pad_w"])
-    elements = call.buffers[0].elements
+def _pool(call: Call) -> tuple[Window, tuple[int, int, int], tuple[int, int, int]]:
+    """The window, and (planes, h, w) of input and output."""
+    sizes = call.defined("MLO_POOLING_", "KERNEL_SZ1 KERNEL_SZ0 STRIDE1 STRIDE0")
+    window = Window(*sizes, *[call["pad_h"], call["pad_w"]])
     top, bottom = (call["top_h"], call["top_w"]), (call["bottom_h"], call["bottom_w"])
-    planes = elements // (bottom[0] * bottom[1] if call.launch.direction == "fwd" else top[0] * top[1])
-    return (planes, *bottom), (planes, *top), window
+    h, w = bottom if call.launch.direction == "fwd" else top
+    planes = call.buffers[0].elements // (h * w)
+    return window, (planes, *bottom), (planes, *top)
+
+
+def _covered(window: Window, size: Sequence[int], out: Sequence[int]) -> Array:
+    """Real pixels below every output, at least 1."""
+    return np.asarray(np.maximum(patches(np.ones((1, *size)), window, out).sum((-4, -3)), 1.0))
 
 
 def _pool_forward(call: Call) -> None:
-    bottom, top, window = _pool_shapes(call)
-    pool = windows.pool_maximum if call.define("MLO_POOLING_OP_ID") == 1 else windows.pool_average
-    call.write(1, pool(call.read(0, bottom), window, top[1:]))
+    window, bottom, (_, *out) = _pool(call)
+    x = call.read(0, bottom)
+    if call.define("MLO_POOLING_OP_ID") == 1:  # maximum: padding never wins
+        call.write(1, patches(x, window, out, float(np.finfo(np.float32).min)).max((-4, -3)))
+    else:
+        call.write(1, patches(x, window, out).sum((-4, -3)) / _covered(window, bottom[1:], out))
 
 
 def _pool_maximum_backward(call: Call) -> None:
-    bottom, top, window = _pool_shapes(call)
-    call.write(
-        1, windows.pool_maximum_backward(call.read(0, top), call.read(2).reshape(top), window, bottom[1:])
-    )
+    """The mask has the element of its window (row by row) that each output has taken."""
+    window, (_, *size), top = _pool(call)
+    places = np.arange(window.kernel_h * window.kernel_w).reshape(window.kernel_h, window.kernel_w, 1, 1)
+    chosen = call.read(2, top)[:, None, None] == places
+    call.write(1, scatter(chosen * call.read(0, top)[:, None, None], window, size))
 
 
 def _pool_average_backward(call: Call) -> None:
-    bottom, top, window = _pool_shapes(call)
-    call.write(1, windows.pool_average_backward(call.read(0, top), window, bottom[1:]))
+    """Each output's gradient, divided equally among the real pixels below its window."""
+    window, (_, *size), (planes, *out) = _pool(call)
+    share = call.read(0, (planes, *out)) / _covered(window, size, out)
+    spread = np.broadcast_to(share[:, None, None], (planes, window.kernel_h, window.kernel_w, *out))
+    call.write(1, scatter(spread, window, size))
 
 
-def _lrn(call: Call, cross: bool, forward: bool) -> None:
-    prefix = "MLO_LRN_"
-    n, c, h, w, area = call.defined(prefix, "BATCH_SZ N_INPUTS BOT_HEIGHT BOT_WIDTH KERNEL_SZ")
-    shape, span = (n, c, h, w), (area - call.define(prefix + "PRE_PAD") - 1, call.define(prefix + "PRE_PAD"))
-    if forward:
-        y, scale = windows.lrn_forward(
-            call.read(0, shape), span, cross, *(call.number(k) for k in ("alpha_over_area", "beta", "k"))
+def _lrn_shape(call: Call) -> tuple[list[int], int, int]:
+    """(n, c, h, w), and how far a window reaches to one side and to the other."""
+    *shape, area, pre = call.defined("MLO_LRN_", "BATCH_SZ N_INPUTS BOT_HEIGHT BOT_WIDTH KERNEL_SZ PRE_PAD")
+    return shape, area - pre - 1, pre
+
+
+def _window_sum(values: Array, before: int, after: int, cross: bool) -> Array:
+    """Sums over [-before, +after] along channels, or along height and width; zeros outside."""
+    for axis in (1,) if cross else (2, 3):
+        padding = [(0, 0)] * values.ndim
+        padding[axis] = (before, after)
+        length = values.shape[axis]
+        padded = np.pad(values, padding)
+        values = np.sum(
+            [np.take(padded, range(s, s + length), axis) for s in range(before + after + 1)], axis=0
         )
-        call.write(1, y)
-        call.write(2, scale)
-        return
+    return values
+
+
+def _lrn_forward(call: Call, cross: bool) -> None:
+    """Across channels MIOpen's kernel takes sqrt(x*x) for x (``prv_out = sqrt(prv_out)``)."""
+    shape, pad, pre = _lrn_shape(call)
+    x = call.read(0, shape)
+    before, after = (pad, pre) if cross else (pre, pad)
+    scale = call.number("k") + call.number("alpha_over_area") * _window_sum(x * x, before, after, cross)
+    call.write(1, (np.abs(x) if cross else x) * scale ** -call.number("beta"))
+    call.write(2, scale)
+
+
+def _lrn_backward(call: Call, cross: bool) -> None:
+    shape, pad, pre = _lrn_shape(call)
     y, x, dy, scale = (call.read(index, shape) for index in range(4))
-    ratio = call.number("ratio") if cross else 2 * call.number("alpha") * call.number("beta")
-    call.write(4, windows.lrn_backward(y, x, dy, scale, span, cross, ratio, call.number("beta")))
+    sums = _window_sum(dy * y / scale, *((pre, pad) if cross else (pad, pre)), cross)
+    ratio: float | Array = call.number("ratio")
+    if not cross:
+        area: float | Array = 1.0
+        for axis in (2, 3):
+            length = shape[axis]
+            start = np.arange(length) - pad
+            extent = np.minimum(start + pad + pre + 1, length + pre) - start
+            area = area * extent.reshape([-1 if a == axis else 1 for a in range(4)])
+        ratio = 2 * call.number("alpha") * call.number("beta") / area
+    call.write(4, dy * scale ** -call.number("beta") - ratio * x * sums)
 
 
 _KERNELS: Mapping[str, Callable[[Call], None]] = {
-    "MIOpenActiveFwdLite": _activation_forward,
-    "MIOpenActiveBwdLite": _activation_backward,
-    "MIOpenActiveFwd2DLite": _activation_forward,
-    "MIOpenActiveBwd2DLite": _activation_backward,
     "SoftmaxForward": _softmax_forward,
     "SoftmaxBackward": _softmax_backward,
     "MIOpenBatchNormFwdTrainPerActivation": lambda call: _bn_forward(call, False),
@@ -285,10 +253,10 @@ _KERNELS: Mapping[str, Callable[[Call], None]] = {
     "mloPoolingG": _pool_forward,
     "mloPoolingMaxBwd": _pool_maximum_backward,
     "mloPoolingAveBwd": _pool_average_backward,
-    "MIOpenLRNAcrossChannels4": lambda call: _lrn(call, True, True),
-    "MIOpenLRNWithinChannel_PS": lambda call: _lrn(call, False, True),
-    "MIOpenLRNAcrossChannelsBwd1": lambda call: _lrn(call, True, False),
-    "MIOpenLRNWithinChannelBwd": lambda call: _lrn(call, False, False),
+    "MIOpenLRNAcrossChannels4": lambda call: _lrn_forward(call, True),
+    "MIOpenLRNWithinChannel_PS": lambda call: _lrn_forward(call, False),
+    "MIOpenLRNAcrossChannelsBwd1": lambda call: _lrn_backward(call, True),
+    "MIOpenLRNWithinChannelBwd": lambda call: _lrn_backward(call, False),
     "Im2d2Col": _im2col,
     "Col2Im2d": _col2im,
     "SubTensorOpWithScalar1d": _set_tensor,
@@ -297,8 +265,6 @@ _KERNELS: Mapping[str, Callable[[Call], None]] = {
     "transpose_NCHW2CNHW_opt": _transpose,
     "transpose_CNHW2NCHW": _transpose,
     "transpose_CNHW2NCHW_opt": _transpose,
+    **reference_operations.KERNELS,
 }
 """Variant 2 of spatial batch normalisation passes intermediate sums through y and has no reference."""
-
-_OTHERS: Mapping[str, Callable[[Call], None]] = {**reference_operations.KERNELS, **reference_rows.KERNELS}
-"""Kernels of operations beyond DNNMark's primitives."""

@@ -1,25 +1,25 @@
-"""Compile OpenCL kernels for AMDGPU (clang on the host, ``clang-ocl`` in the image), and check the objects.
-
-The reader checks that a code object is whole. Source: LLVM's "User Guide for AMDGPU Backend" (ELF header
-flags, ``<kernel>.kd`` descriptors). pyelftools does not check files for truncation, raises arbitrary errors
-on damaged ones, and takes 50 times as long (measured).
-"""
+"""Compile kernels for AMDGPU: clang on the host, ``clang-ocl`` in the image."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
-import struct
 import subprocess
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from apuflow.core.errors import EngineError
-from apuflow.core.gpus import GPUS
-from apuflow.miopen import elf
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.files import atomic_write
+from apuflow.miopen.elf import BrokenObject, CodeObject, read_code_object
+from apuflow.miopen.launch import Row
+
+_NO_ROOM = 1 << 16
+_LINES_SHOWN = 40
 
 Runner: TypeAlias = Callable[[Sequence[str], Path, Path], int]
 """Runs a command in a directory, appends its output to a log file, returns its exit status."""
@@ -40,11 +40,9 @@ class Compiler:
     """Compiles a kernel source with its arguments into an object.
 
     Attributes:
-        name: for messages and records.
         command: program and leading arguments.
         flags: arguments behind the kernel's own.
         identity: version and flags; part of an object's name.
-        gpu_option: names the GPU, which follows at once.
         corrected: changes the assembly before it becomes an object; None: no change.
     """
 
@@ -62,10 +60,7 @@ class Compiler:
 
 
 def host_compiler(
-    clang: str | None = None,
-    device_libraries: str | Path | None = None,
-    *,
-    code_object: Literal[3, 4, 5] = 3,
+    clang: str | None = None, device_libraries: str | Path | None = None, *, code_object: Literal[3, 4, 5] = 3
 ) -> Compiler:
     """clang's AMDGPU target on this machine.
 
@@ -114,10 +109,10 @@ def assembler(clang: Compiler) -> Compiler:
     return Compiler(f"{version} (assembler)", command, flags, "\n".join((version, *command[1:], *flags)))
 
 
-def image_compiler(image: str, clang_ocl: str = CLANG_OCL) -> Compiler:
+def image_compiler(image: str) -> Compiler:
     """``clang-ocl`` of a ROCm image; ``image`` (its digest) identifies the version."""
-    identity = "\n".join((image, clang_ocl, *CLANG_OCL_FLAGS))
-    return Compiler(f"clang-ocl of {image}", (clang_ocl,), CLANG_OCL_FLAGS, identity)
+    identity = "\n".join((image, CLANG_OCL, *CLANG_OCL_FLAGS))
+    return Compiler(f"clang-ocl of {image}", (CLANG_OCL,), CLANG_OCL_FLAGS, identity)
 
 
 def run_on_host(command: Sequence[str], directory: Path, log: Path) -> int:
@@ -155,89 +150,128 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-_MACHINES: Final = {gpu.elf_machine: gpu.name for gpu in GPUS.values()}
-
-_DESCRIPTOR_BYTES = 64
-
-
-class BrokenObject(EngineError):
-    """A file that is not a whole AMDGPU code object."""
-
-
-@dataclass(frozen=True)
-class CodeObject:
-    """Description of a code object.
-
-    Attributes:
-        gfx: GPU architecture it was compiled for.
-        kernels: names of its kernels.
-        size: bytes.
-    """
-
-    gfx: str
-    kernels: tuple[str, ...]
-    size: int
-
-
-def read_code_object(data: bytes, file: str | Path | None = None) -> CodeObject:
-    """Check that ``data`` is a whole AMDGPU ELF object with at least one kernel, and describe it.
+def split_arguments(arguments: str) -> list[str]:
+    """Compile arguments as a shell splits them.
 
     Raises:
-        BrokenObject: the object is not whole; the message names the missing part.
+        ConfigError: a quotation mark is not closed.
     """
     try:
-        return _read(data)
-    except (struct.error, UnicodeDecodeError, ValueError) as error:
-        raise BrokenObject(
-            f"not a whole AMDGPU code object: {error}",
-            file=file,
-            value=f"{len(data)} bytes",
-            remedy="remove it and build again; the compiler's messages are in the .log file beside it",
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise ConfigError(
+            f"compile arguments cannot be split: {error}",
+            key="arguments",
+            value=arguments,
+            remedy="close the quotation mark",
         ) from None
 
 
-def code_bytes(data: bytes) -> bytes:
-    """The parts of a code object that a GPU loads: instructions, constants and kernel descriptors.
+def compile_source(
+    source: Path,
+    row: Row,
+    gfx: str,
+    compiler: Compiler,
+    out: Path,
+    *,
+    run: Runner = run_on_host,
+    expect: Collection[str] = (),
+) -> CodeObject:
+    """Compile a source to ``out``, which appears only when whole; ``<out>.log`` has the messages.
 
     Args:
-        data: an object that ``read_code_object`` takes.
+        row: its compile arguments; errors name its program and layer.
+        run: starts commands on the host or in a container.
+        expect: kernels that the object must hold.
+
+    Raises:
+        EngineError: the compiler fails or leaves no valid object; the message names the layer.
+        ConfigError: arguments that cannot be split.
     """
-    loaded = (each for each in elf.sections(data) if each.kind == elf.PROGBITS and each.flags & elf.ALLOCATED)
-    return b"".join(data[each.offset : each.offset + each.size] for each in loaded)
+    arguments = split_arguments(row.arguments)
+    log = out.with_suffix(".log")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".work-") as work:
+            directory = Path(work).resolve()
+            made, messages = directory / "kernel.o", directory / "messages"
+            messages.touch()
+            command = compiler.command_line(arguments, gfx, source, made)
+            status = _compile(command, compiler, gfx, directory, messages, run)
+            messages.replace(log)
+            found = _checked(made, status, gfx, expect)
+            if isinstance(found, str):
+                raise _failure(found, gfx, row, compiler, log, command)
+            with atomic_write(out) as part:
+                shutil.copyfile(made, part)
+    except OSError as error:
+        raise EngineError(
+            f"cannot write the kernel object: {error.strerror}",
+            file=out,
+            remedy="make the directory writable",
+        ) from None
+    return found
 
 
-def _read(data: bytes) -> CodeObject:
-    if len(data) < elf.HEADER_BYTES:
-        raise ValueError("shorter than an ELF header")
-    header = elf.header(data)
-    if header.identity[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("no 64-bit little-endian ELF header")
-    if header.machine != elf.EM_AMDGPU:
-        raise ValueError(f"machine {header.machine} instead of AMDGPU")
-    if not header.segments or not header.sections:
-        raise ValueError("no program or section headers")
-    if header.segment_size != elf.SEGMENT.size or header.section_size != elf.SECTION.size:
-        raise ValueError("unknown header sizes")
-    _within(data, "section headers", header.sections_offset, header.sections * header.section_size)
-    _within(data, "program headers", header.segments_offset, header.segments * header.segment_size)
-    for number in range(header.segments):
-        segment = elf.SEGMENT.unpack_from(data, header.segments_offset + number * header.segment_size)
-        _within(data, f"segment {number}", segment[2], segment[5])
-    table = elf.sections(data)
-    for number, section in enumerate(table):
-        if section.kind != elf.NOBITS:
-            _within(data, f"section {number}", section.offset, section.size)
-    kernels = tuple(
-        symbol.name.removesuffix(".kd")
-        for symbol in elf.symbols(data, table)
-        if symbol.name.endswith(".kd") and symbol.size == _DESCRIPTOR_BYTES
+def _compile(
+    command: list[str], compiler: Compiler, gfx: str, directory: Path, messages: Path, run: Runner
+) -> int:
+    """The compiler's exit status; compiles through assembly if the assembly is corrected."""
+    if compiler.corrected is None:
+        return run(command, directory, messages)
+    written, text = Path(command[-1]), directory / "kernel.s"
+    status = run([*command[:-1], str(text), "-S"], directory, messages)
+    if status != 0 or not text.is_file():
+        return status
+    text.write_text(compiler.corrected(text.read_text(encoding="utf-8")), encoding="utf-8")
+    return run(assembler(compiler).command_line((), gfx, text, written), directory, messages)
+
+
+def _checked(made: Path, status: int, gfx: str, expect: Collection[str]) -> CodeObject | str:
+    """The compiled object, or what is wrong with it."""
+    if status != 0:
+        return f"exit status {status}"
+    if not made.is_file():
+        return "it says success, but wrote no object"
+    try:
+        found = read_code_object(made.read_bytes())
+    except BrokenObject as error:
+        return error.message
+    if found.gfx != gfx or not set(expect) <= set(found.kernels):
+        return f"it wrote an object for {found.gfx} with {', '.join(found.kernels)}"
+    return found
+
+
+class CompilerFailure(EngineError):
+    """The compiler failed or left no valid object; ``file`` is its log."""
+
+    def with_messages(self, source: Path) -> CompilerFailure:
+        """The same error for ``source`` with the log's lines instead of the log, which is removed."""
+        lines = _lines(Path(self.file)) if self.file else []
+        more = [f"... and {len(lines) - _LINES_SHOWN} lines more"] if len(lines) > _LINES_SHOWN else []
+        remedy = "correct what the compiler names"
+        if any("identifier 'cuda" in line for line in lines):
+            remedy = "translate CUDA's names to HIP's (hipify-perl), or leave the host side out"
+        text = "\n  ".join([self.message.partition("\n")[0], *lines[:_LINES_SHOWN], *more])
+        return CompilerFailure(text, file=source, key=self.key, value=self.value, remedy=remedy)
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+
+
+def _failure(
+    reason: str, gfx: str, row: Row, compiler: Compiler, log: Path, command: list[str]
+) -> CompilerFailure:
+    messages = _lines(log)
+    if shutil.disk_usage(log.parent).free < _NO_ROOM:  # then the compiler's own message had no room either
+        reason += "; the disk is full"
+    first = next((line for line in messages if "error" in line.lower()), messages[0] if messages else "")
+    wanted = f" for layer {row.layer}" if row.layer else ""
+    return CompilerFailure(
+        f"{row.program} does not compile{wanted} on {gfx}: {reason}" + (f"\n  {first}" if first else ""),
+        file=log,
+        key="command",
+        value=shlex.join(command[:-2]),  # where it writes to is gone
+        remedy=f"read the log; the compiler is {compiler.name}",
     )
-    if not kernels:
-        raise ValueError("it holds no kernel")
-    machine = header.flags & 0xFF
-    return CodeObject(_MACHINES.get(machine, f"machine 0x{machine:x}"), kernels, len(data))
-
-
-def _within(data: bytes, what: str, offset: int, size: int) -> None:
-    if offset + size > len(data):
-        raise ValueError(f"{what} end at byte {offset + size}")

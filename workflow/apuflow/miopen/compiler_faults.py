@@ -6,8 +6,7 @@ Each was found by a failed or wrong run on gem5 and confirmed in the disassembly
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import gpu
@@ -15,18 +14,15 @@ from apuflow.core.isa import VEGA, Isa
 from apuflow.miopen.launch import Row, definitions
 
 
-@dataclass(frozen=True)
-class CompilerFault:
+class CompilerFault(NamedTuple):
     """A kernel and the compiler that compiles it wrongly.
 
     Attributes:
         program: MIOpen's source file.
         isa: the instruction set with the wrong code.
         compiler: regular expression of the compiler's version.
-        define: macro of the kernel.
-        least: the smallest value of that macro with wrong code.
+        define, least: macro of the kernel, and its smallest value with wrong code.
         what: the fault and its effect on gem5.
-        remedy: what to do.
     """
 
     program: str
@@ -36,15 +32,6 @@ class CompilerFault:
     least: int
     what: str
     remedy: str
-
-    def holds(self, row: Row, gfx: str, compiler: str) -> bool:
-        """Whether this compiler compiles this kernel wrongly."""
-        return (
-            row.program == self.program
-            and gpu(gfx).isa == self.isa
-            and re.search(self.compiler, compiler) is not None
-            and int(definitions(row.arguments).get(self.define, 0)) >= self.least
-        )
 
 
 FAULTS: Final = (
@@ -68,7 +55,12 @@ FAULTY_PROGRAMS: Final = frozenset(fault.program for fault in FAULTS)
 def spoilt(row: Row, gfx: str, compiler: str) -> EngineError | None:
     """The error if a compiler (its identity) compiles a kernel wrongly, else None."""
     for fault in FAULTS:
-        if fault.holds(row, gfx, compiler):
+        if (
+            row.program == fault.program
+            and gpu(gfx).isa == fault.isa
+            and re.search(fault.compiler, compiler)
+            and int(definitions(row.arguments).get(fault.define, 0)) >= fault.least
+        ):
             value = f"{row.program}, {gfx}"
             return EngineError(fault.what, key=row.layer or None, value=value, remedy=fault.remedy)
     return None

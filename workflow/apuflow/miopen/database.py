@@ -1,4 +1,4 @@
-"""MIOpen's kernel database (``.ukdb``): write, read and compare it; where MIOpen looks for it.
+"""MIOpen's kernel database (``.ukdb``): plan, write and read it; where MIOpen looks for it.
 
 Source: MIOpen ``src/include/miopen/kern_db.hpp`` (schema, hash, compression), ``src/bz2.cpp``; for place
 and name ``src/binary_cache.cpp`` (``GetCachePath``), ``src/include/miopen/handle.hpp`` (``GetDbBasename``),
@@ -10,17 +10,22 @@ from __future__ import annotations
 import bz2
 import contextlib
 import hashlib
+import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
-from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
 from apuflow.core.gpus import gpu
-from apuflow.miopen.compiler import digest
+from apuflow.miopen.compiler import Compiler, Runner, digest, run_on_host
+from apuflow.miopen.derive import distinct
 from apuflow.miopen.launch import Row
+from apuflow.miopen.objects import Built, KernelObject, build_objects, kernel_object, sources_identity
 
 SCHEMA: Final = (
     "CREATE TABLE kern_db (id INTEGER PRIMARY KEY ASC, kernel_name TEXT NOT NULL, kernel_args TEXT NOT NULL,"
@@ -37,8 +42,7 @@ class BrokenDatabase(ConfigError):
     """A file that is not a sound kernel database."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of a database.
 
     Attributes:
@@ -97,7 +101,12 @@ def build_database(path: str | Path, objects: Mapping[tuple[str, str], Path]) ->
                 rows = ((*name, bz2.compress(blob, 9), _md5(blob), len(blob)) for name, blob in blobs.items())
                 connection.executemany(_INSERT, rows)
                 connection.execute("COMMIT")
-            _verify(part, blobs)
+            if {(entry.name, entry.arguments): entry.blob for entry in read_database(part)} != blobs:
+                raise EngineError(
+                    "the kernel database reads back differently",
+                    file=part,
+                    remedy="check the disk for errors, then build it again",
+                )
     except OSError as error:
         raise EngineError(
             f"cannot build the kernel database: {error.strerror}",
@@ -114,16 +123,6 @@ def _md5(blob: bytes) -> str:
     return hashlib.md5(blob, usedforsecurity=False).hexdigest()
 
 
-def _verify(path: Path, blobs: Mapping[tuple[str, str], bytes]) -> None:
-    stored = {(entry.name, entry.arguments): entry.blob for entry in read_database(path)}
-    if stored != blobs:
-        raise EngineError(
-            "the kernel database reads back differently",
-            file=path,
-            remedy="check the disk for errors, then build it again",
-        )
-
-
 def read_database(path: str | Path, *, patience: float = 5.0) -> tuple[Entry, ...]:
     """Read all entries of a database; check hash, size and compression.
 
@@ -135,42 +134,30 @@ def read_database(path: str | Path, *, patience: float = 5.0) -> tuple[Entry, ..
         MIOpen would reject.
     """
     file = Path(path)
-    with _errors(file), contextlib.closing(_open(file, patience)) as connection:
-        columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(kern_db)")}
-        if not columns.issuperset(COLUMNS):
-            tables = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master")]
-            raise BrokenDatabase(
-                "not a MIOpen kernel database: no table kern_db with its columns",
-                file=file,
-                value=", ".join(tables) or "no tables",
-                remedy="name a .ukdb or .kdb file of MIOpen 2.x",
-            )
-        return tuple(_entry(file, *row) for row in connection.execute(_SELECT))
-
-
-def _open(file: Path, patience: float) -> sqlite3.Connection:
     if not file.is_file():
         raise BrokenDatabase("no such database", file=file, remedy="build it, or correct the path")
     if file.stat().st_size == 0:
         raise BrokenDatabase("an empty file, not a database", file=file, remedy=REBUILD)
-    return sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=patience)
-
-
-@contextlib.contextmanager
-def _errors(file: Path) -> Iterator[None]:
     try:
-        yield
-    except ApuflowError:
-        raise
-    except sqlite3.OperationalError as error:
-        locked = "locked" in str(error)
+        uri = f"{file.resolve().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=patience)) as connection:
+            columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(kern_db)")}
+            if columns.issuperset(COLUMNS):
+                return tuple(_entry(file, *row) for row in connection.execute(_SELECT))
+            tables = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master")]
+    except (sqlite3.Error, OSError, OverflowError, ValueError) as error:
+        locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
         raise BrokenDatabase(
             f"cannot read the database: {error}",
             file=file,
             remedy="another process writes it: wait for it to end" if locked else REBUILD,
         ) from None
-    except (sqlite3.Error, OSError, OverflowError, ValueError) as error:
-        raise BrokenDatabase(f"cannot read the database: {error}", file=file, remedy=REBUILD) from None
+    raise BrokenDatabase(
+        "not a MIOpen kernel database: no table kern_db with its columns",
+        file=file,
+        value=", ".join(tables) or "no tables",
+        remedy="name a .ukdb or .kdb file of MIOpen 2.x",
+    )
 
 
 def _entry(file: Path, name: object, arguments: object, blob: object, digest_: object, size: object) -> Entry:
@@ -217,24 +204,105 @@ def db_name(gfx: str, compute_units: int) -> str:
     return f"{gpu(gfx).miopen_name}{number}.ukdb"
 
 
+def database_directory(version: str, cache: str, home: str | None) -> PurePosixPath:
+    """Where a release's MIOpen looks for databases.
+
+    Args:
+        version: MIOpen's full version, which names the directory.
+        cache: the cache, below the guest's HOME (or with ``{home}``).
+        home: the guest's HOME; /tmp takes its place if it is unset, empty or "/".
+    """
+    base = home if home and home.rstrip("/") else "/tmp"
+    return PurePosixPath(base) / cache.removeprefix("{home}").strip("/") / version
+
+
 @dataclass(frozen=True)
-class DatabaseLocation:
-    """Where a release's MIOpen looks for databases; the values come from the release's file.
+class DatabasePlan:
+    """A planned database. Its path depends on its objects, so that sweeps with the same rows share it.
 
     Attributes:
-        version_directory: MIOpen's full version, which names the database's directory.
-        cache_directory: the cache, below the guest's HOME (or with ``{home}``).
+        release: name of the release whose MIOpen reads it.
+        gfx, compute_units: part of the file's name.
+        objects: its content.
     """
 
-    version_directory: str
-    cache_directory: str = ".cache/miopen"
+    release: str
+    gfx: str
+    compute_units: int
+    objects: tuple[KernelObject, ...]
 
-    def directory(self, home: str | None) -> PurePosixPath:
-        """The database's directory for the guest's HOME; below /tmp if that is unset, empty or "/"."""
-        base = home if home and home.rstrip("/") else "/tmp"
-        below = self.cache_directory.removeprefix("{home}").strip("/")
-        return PurePosixPath(base) / below / self.version_directory
+    @cached_property
+    def identity(self) -> str:
+        """16 hexadecimal digits over keys and objects."""
+        return rows_identity((key(item.row, self.gfx), item.name) for item in self.objects)
 
-    def file(self, home: str | None, gfx: str, compute_units: int) -> PurePosixPath:
-        """The database that MIOpen opens first."""
-        return self.directory(home) / db_name(gfx, compute_units)
+    @property
+    def path(self) -> str:
+        """Relative to the project's directory."""
+        return paths.kernel_database(self.release, self.identity, db_name(self.gfx, self.compute_units))
+
+
+def plan_database(
+    rows: Iterable[Row],
+    gfx: str,
+    compute_units: int,
+    *,
+    release: str,
+    compiler: str,
+    sources: str | Path,
+) -> DatabasePlan:
+    """The database of a set of rows.
+
+    Args:
+        compiler: the compiler's identity (``Compiler.identity``).
+        sources: MIOpen's sources: a commit, or the directory ``src/kernels``, whose content counts.
+    """
+
+    def identity(program: str) -> str:
+        return sources if isinstance(sources, str) else sources_identity(sources, program)
+
+    objects = tuple(kernel_object(row, gfx, compiler, identity(row.program)) for row in distinct(rows))
+    return DatabasePlan(release, gfx, compute_units, objects)
+
+
+def prepare_databases(
+    plans: Iterable[DatabasePlan],
+    compiler: Compiler,
+    kernels: Path,
+    *,
+    root: Path = Path(),
+    jobs: int = 1,
+    run: Runner = run_on_host,
+    place: Callable[[DatabasePlan], Path] | None = None,
+) -> Built:
+    """Compile the distinct objects of all plans, ``jobs`` at a time, then write missing databases.
+
+    Args:
+        place: returns another path for a plan's database; an existing file is replaced.
+
+    Raises:
+        EngineError: objects failed; the message names each with its layer. The others stay compiled.
+    """
+    wanted = list(plans)
+    objects = (item for plan in wanted for item in plan.objects)
+    built = build_objects(objects, compiler, kernels, root=root, jobs=jobs, run=run)
+    built.check()
+    written: dict[str, Path] = {}
+    for plan in wanted:
+        target = place(plan) if place else root / plan.path
+        if place or not _is_sound(target):
+            if plan.identity in written:
+                with atomic_write(target) as part:
+                    shutil.copyfile(written[plan.identity], part)
+            else:
+                build_database(target, {key(item.row, plan.gfx): item.path(root) for item in plan.objects})
+        written[plan.identity] = target
+    return built
+
+
+def _is_sound(path: Path) -> bool:
+    try:
+        read_database(path)
+    except BrokenDatabase:
+        return False
+    return True

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from apuflow.core.errors import ConfigError, NotDerivable
-from apuflow.dnnmark import Direction, Layer, Network, parse
+from apuflow.dnnmark import Direction, Layer, Network
 from apuflow.miopen import rocm_4_0_1
-from apuflow.miopen.launch import Buffers, Builder, Launch, Row
+from apuflow.miopen.launch import Buffers, Builder, Launch, LayerPass, Row
 
 DEFAULT_FORMULAS: Final = "rocm-4.0.1"
 FORMULAS: Final[Mapping[str, Mapping[str, Builder]]] = {DEFAULT_FORMULAS: rocm_4_0_1.BUILDERS}
@@ -32,9 +31,7 @@ def launches(
     """Every GPU kernel that the layers launch, in order.
 
     Args:
-        network: a parsed configuration.
         direction: "fwd", "bwd", or "both" for programs that run forward and then backward.
-        compute_units: of the GPU.
         formulas: name of the formula set.
 
     Returns:
@@ -47,11 +44,9 @@ def launches(
     if direction not in ("fwd", "bwd", "both"):
         raise ConfigError("unknown direction", key="direction", value=direction, remedy="fwd, bwd or both")
     if compute_units < 1:
+        units = compute_units
         raise ConfigError(
-            "a GPU without compute units",
-            key="num-compute-units",
-            value=compute_units,
-            remedy="give 1 or more",
+            "a GPU without compute units", key="num-compute-units", value=units, remedy="give 1 or more"
         )
     if formulas not in FORMULAS:
         raise NotDerivable(
@@ -71,7 +66,8 @@ def _launches(
 ) -> tuple[Launch, ...]:
     builders = FORMULAS[formulas]
     launches: list[Launch] = []
-    for layer, buffers, pass_direction in passes(network, direction):
+    for work in passes(network, direction, compute_units):
+        layer = work.layer
         if layer.kind not in builders:
             raise NotDerivable(
                 f"what MIOpen launches for a layer of kind {layer.kind} is not known",
@@ -79,17 +75,17 @@ def _launches(
                 value=formulas,
                 remedy=f"leave the layer {layer.label} out; known are {', '.join(builders)}",
             )
-        launches += builders[layer.kind](layer, buffers, pass_direction, compute_units)
+        launches += builders[layer.kind](work)
     return tuple(launches)
 
 
-def passes(network: Network, direction: Direction) -> Iterator[tuple[Layer, Buffers, Literal["fwd", "bwd"]]]:
+def passes(network: Network, direction: Direction, compute_units: int) -> Iterator[LayerPass]:
     """Layers in the order in which DNNMark runs them: forward in order, backward in reverse."""
     named = list(_named(network))
     if direction in ("fwd", "both"):
-        yield from ((layer, buffers, "fwd") for layer, buffers in named)
+        yield from (LayerPass(layer, buffers, "fwd", compute_units) for layer, buffers in named)
     if direction in ("bwd", "both"):
-        yield from ((layer, buffers, "bwd") for layer, buffers in reversed(named))
+        yield from (LayerPass(layer, buffers, "bwd", compute_units) for layer, buffers in reversed(named))
 
 
 def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
@@ -97,16 +93,13 @@ def _named(network: Network) -> Iterator[tuple[Layer, Buffers]]:
     tops: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     for number, layer in enumerate(network.layers):
-        own = layer.label
-        if own in used:
-            own = f"{own}#{number}"
+        own = layer.label if layer.label not in used else f"{layer.label}#{number}"
         used.add(own)
-        bottom, bottom_diff = f"{own}.bottom", f"{own}.bottom_diff"
-        if not network.owns_input(layer):
-            bottom, bottom_diff = tops[layer.previous]
-        top = (f"{own}.top", f"{own}.top_diff")
-        tops[layer.name] = top
-        yield layer, Buffers(own, bottom, bottom_diff, *top)
+        bottom = (
+            (f"{own}.bottom", f"{own}.bottom_diff") if network.owns_input(layer) else tops[layer.previous]
+        )
+        tops[layer.name] = top = (f"{own}.top", f"{own}.top_diff")
+        yield layer, Buffers(own, *bottom, *top)
 
 
 def distinct(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -127,27 +120,3 @@ def network_rows(
         for launch in launches(network, direction, compute_units, formulas)
         if launch.program is not None and launch.arguments is not None
     )
-
-
-def kernel_rows(
-    config_text: str,
-    direction: Direction,
-    compute_units: int,
-    *,
-    file: str | Path | None = None,
-    formulas: str = DEFAULT_FORMULAS,
-) -> list[Row]:
-    """Kernel objects that MIOpen looks up for a ``.dnnmark`` text: distinct, in launch order.
-
-    Args:
-        config_text: content of a ``.dnnmark`` file.
-        direction: "fwd", "bwd" or "both".
-        compute_units: of the GPU.
-        file: the file's name, for error messages.
-        formulas: name of the formula set.
-
-    Raises:
-        ConfigError: the text is not a DNNMark configuration.
-        NotDerivable: a layer that MIOpen refuses; the message has the fix.
-    """
-    return list(network_rows(parse(config_text, file), direction, compute_units, formulas))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
 from apuflow.core.grid import workgroups
@@ -32,10 +33,8 @@ class Arg(NamedTuple):
     """One kernel argument, in the order of the kernel's signature.
 
     Attributes:
-        kind: "buffer" (8 bytes: an address), "char" (1), "int", "uint", "float" (4), "long", "double" (8).
         value: the number; for a buffer the name of its memory, equal in all launches that share it.
         elements: a buffer's length in elements of ``element_bytes``.
-        role: whether the kernel reads or writes the buffer.
         name: the parameter's meaning.
         step: increase of ``value`` (of a buffer: of ``offset``) per pass of a loop.
         offset: bytes from a buffer's start to the address that the kernel receives.
@@ -79,21 +78,24 @@ class Gemm(NamedTuple):
     step_c: int = 0
     alpha: float = 1.0
 
+    @classmethod
+    def packed(cls, m: int, n: int, k: int, transpose_a: bool, transpose_b: bool, batch: int = 1) -> Gemm:
+        """A product of matrices without gaps between columns."""
+        lda, ldb = k if transpose_a else m, n if transpose_b else k
+        return cls(m, n, k, transpose_a, transpose_b, batch, lda, ldb, m)
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One kernel launch, or the same launch of every pass of a loop.
 
     Attributes:
-        layer: the layer's name (its kind where it has none).
-        layer_kind: the section's name.
-        direction: the pass that launches it, "fwd" or "bwd".
+        layer, layer_kind: the layer's name (its kind where it has none), its section's name.
         program: MIOpen's source file; None for rocBLAS.
         arguments: compile arguments as in MIOpen's kernel cache, without ``-mcpu``; None for rocBLAS.
         kernel: name of the OpenCL kernel; "sgemm" for rocBLAS.
         grid: work-items per dimension; if not a multiple of ``workgroup``, the last workgroup is partial.
         workgroup: work-items of a workgroup per dimension.
-        args: kernel arguments in order.
         note: differences from MIOpen's launch.
         gemm: the matrix product of a rocBLAS launch.
         count: how many times it is launched.
@@ -134,12 +136,10 @@ def first_uses(launches: Iterable[Launch]) -> dict[str, Use]:
     for launch in launches:
         for arg in launch.args:
             if arg.kind == "buffer":
-                name, size = str(arg.value), arg.elements * arg.element_bytes
-                known = found.get(name)
-                if known is None:
-                    found[name] = Use(size, launch, arg)
-                elif size > known.size:
-                    found[name] = known._replace(size=size)
+                size = arg.elements * arg.element_bytes
+                known = found.setdefault(str(arg.value), Use(size, launch, arg))
+                if size > known.size:
+                    found[str(arg.value)] = known._replace(size=size)
     return found
 
 
@@ -166,32 +166,67 @@ class Buffers(NamedTuple):
     top_diff: str
 
 
-Builder: TypeAlias = Callable[[Layer, Buffers, Literal["fwd", "bwd"], int], tuple[Launch, ...]]
-"""Launches of one layer in one direction at a number of compute units."""
+class LayerPass(NamedTuple):
+    """A layer in one direction at a number of compute units: its buffers as arguments, and its launches."""
+
+    layer: Layer
+    buffers: Buffers
+    direction: Literal["fwd", "bwd"]
+    compute_units: int
+
+    @property
+    def forward(self) -> bool:
+        """Whether it is the forward pass."""
+        return self.direction == "fwd"
+
+    @property
+    def x(self) -> Arg:
+        """The input."""
+        return Arg("buffer", self.buffers.bottom, self.layer.input.elements, "in", "x")
+
+    @property
+    def y(self) -> Arg:
+        """The output, which the backward pass reads."""
+        role: Role = "out" if self.forward else "in"
+        return Arg("buffer", self.buffers.top, self.layer.output.elements, role, "y")
+
+    @property
+    def dx(self) -> Arg:
+        """The gradient of the input."""
+        return Arg("buffer", self.buffers.bottom_diff, self.layer.input.elements, "out", "dx")
+
+    @property
+    def dy(self) -> Arg:
+        """The gradient of the output."""
+        return Arg("buffer", self.buffers.top_diff, self.layer.output.elements, "in", "dy")
+
+    def own(self, name: str, elements: int, role: Role, meaning: str = "") -> Arg:
+        """Memory that the layer shares with no other."""
+        return Arg("buffer", f"{self.buffers.own}.{name}", elements, role, meaning or name)
+
+    def launch(
+        self, program: str, arguments: str, kernel: str, grid: Extent, group: Extent, args: tuple[Arg, ...]
+    ) -> Launch:
+        """One launch of a kernel from source."""
+        layer = self.layer
+        return Launch(layer.label, layer.kind, self.direction, program, arguments, kernel, grid, group, args)
+
+
+Builder: TypeAlias = Callable[[LayerPass], tuple[Launch, ...]]
+"""Launches of one layer in one direction."""
 
 
 def expand(launches: Iterable[Launch]) -> Iterator[Launch]:
     """All single launches in the GPU's order, with loops unrolled and offsets applied."""
-    pending: list[Launch] = []
-    for launch in launches:
-        if pending and _loop(pending[0]) != _loop(launch):
-            yield from _passes(pending)
-            pending = []
-        if launch.loop:
-            pending.append(launch)
-        else:
-            yield from _passes([launch])
-    yield from _passes(pending)
+    for _, group in groupby(enumerate(launches), lambda one: _loop(*one)):
+        body = [launch for _, launch in group]
+        for number in range(body[0].count):
+            yield from (_pass(launch, number) for launch in body)
 
 
-def _loop(launch: Launch) -> tuple[str, str, int]:
-    return launch.layer, launch.direction, launch.loop
-
-
-def _passes(body: Sequence[Launch]) -> Iterator[Launch]:
-    for number in range(body[0].count if body else 0):
-        for launch in body:
-            yield _pass(launch, number)
+def _loop(number: int, launch: Launch) -> tuple[str, str, int, int]:
+    """What the launches of one loop have in common; a launch outside of loops is alone."""
+    return launch.layer, launch.direction, launch.loop, 0 if launch.loop else number
 
 
 def _pass(launch: Launch, number: int) -> Launch:
@@ -202,10 +237,7 @@ def _pass(launch: Launch, number: int) -> Launch:
             offset_a=gemm.offset_a + number * gemm.step_a,
             offset_b=gemm.offset_b + number * gemm.step_b,
             offset_c=gemm.offset_c + number * gemm.step_c,
-            step_a=0,
-            step_b=0,
-            step_c=0,
-        )
+        )._replace(step_a=0, step_b=0, step_c=0)
     return replace(launch, args=args, gemm=gemm, count=1, loop=0)
 
 

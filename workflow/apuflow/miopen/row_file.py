@@ -11,8 +11,9 @@ from pathlib import Path
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
+from apuflow.miopen.compiler import split_arguments
+from apuflow.miopen.derive import distinct
 from apuflow.miopen.launch import Row
-from apuflow.miopen.objects import split_arguments
 
 
 def read_rows(path: str | Path) -> list[Row]:
@@ -40,46 +41,31 @@ def project_rows(root: Path = Path()) -> list[Row]:
 
 def parse_rows(text: str, file: str | Path) -> list[Row]:
     """The rows of a list's text; ``file`` is its name for error messages."""
-    rows: dict[tuple[str, str], Row] = {}
-    for number, fields in enumerate(_split(text), start=1):
-        if fields:
-            row = _row(fields, file, number)
-            rows.setdefault(row.key, row)
-    return list(rows.values())
+    lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
+    return list(distinct(_row(line, file, number) for number, line in lines if line and line[0] != "#"))
 
 
-def _split(text: str) -> list[list[str]]:
-    """Fields per line; unlike upstream's reader, an unquoted quotation mark inside arguments is kept."""
-    rows: list[list[str]] = []
-    for line in text.split("\n"):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            rows.append([])
-            continue
-        program, comma, arguments = stripped.partition(",")
-        if comma and arguments.lstrip().startswith('"'):
-            program, *quoted = next(csv.reader([stripped], skipinitialspace=True))
-            arguments = ",".join(quoted)
-        rows.append([program.strip(), arguments] if comma else [program.strip()])
-    return rows
-
-
-def _row(fields: list[str], path: str | Path, number: int) -> Row:
-    program = fields[0]
-    if len(fields) < 2 or not program.endswith(".cl") or "/" in program:
+def _row(line: str, file: str | Path, number: int) -> Row:
+    """One line; unlike upstream's reader, an unquoted quotation mark inside arguments is kept."""
+    program, comma, arguments = line.partition(",")
+    if arguments.lstrip().startswith('"'):
+        program, *quoted = next(csv.reader([line], skipinitialspace=True))
+        arguments = ",".join(quoted)
+    program = program.strip()
+    if not comma or not program.endswith(".cl") or "/" in program:
         raise ConfigError(
             "not a kernel row",
-            file=path,
+            file=file,
             key=f"line {number}",
-            value=", ".join(fields),
+            value=f"{program}, {arguments}" if comma else program,
             remedy="write: MIOpenName.cl, -DNAME=value ...",
         )
-    row = make_row(program, fields[1])
+    row = make_row(program, arguments)
     try:
         split_arguments(row.arguments)
     except ConfigError as error:
         raise ConfigError(
-            error.message, file=path, key=f"line {number}", value=fields[1], remedy=error.remedy
+            error.message, file=file, key=f"line {number}", value=arguments, remedy=error.remedy
         ) from None
     return row
 

@@ -25,7 +25,7 @@ from apuflow.prepare.requests import gem5_build
 from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
 from apuflow.prepare.tools import ObjectOrder, Toolset
 from apuflow.rocblas import objects as gemm_objects
-from apuflow.rocblas.library_table import Size, write_table
+from apuflow.rocblas.objects import Size, write_table
 from apuflow.rocblas.tables import RELEASE, ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
 
 

@@ -16,9 +16,9 @@ from apuflow.core.errors import ConfigError
 from apuflow.launcher.corrections import correcting
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, assembler, host_compiler, image_compiler
+from apuflow.miopen.database import DatabasePlan, plan_database
 from apuflow.miopen.launch import Launch
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
-from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
 from apuflow.prepare.image_choice import check_recorded, sources_to_try
@@ -27,8 +27,7 @@ from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
 from apuflow.rocblas.call import SCALE_SOURCE
-from apuflow.rocblas.library_table import ProductLibrary, table_sizes
-from apuflow.rocblas.objects import is_library_kernel, library_object
+from apuflow.rocblas.objects import ProductLibrary, is_library_kernel, library_object, table_sizes
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ class Toolset:
             compute_units,
             release=self.release.name,
             compiler=self.compiler.identity,
-            sources=directory_identity(self.kernels) if self.site.miopen_source else commit,
+            sources=self.kernels if self.site.miopen_source else commit,
         )
 
     def product_library(self, launches: Iterable[Launch], gfx: str) -> ProductLibrary:

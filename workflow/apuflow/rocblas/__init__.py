@@ -4,19 +4,3 @@ gem5's gcn-gpu image builds rocBLAS rocm-4.0.0. Its single precision products co
 tuned assembly kernels for gfx803. gem5's APU, gfx801, has the same instructions, so apuflow assembles these
 kernels for gfx801, for which rocBLAS has none.
 """
-
-from apuflow.rocblas.call import library_launches, library_of, library_versions
-from apuflow.rocblas.selection import Choice, select
-from apuflow.rocblas.tables import GPUS, Products, Solution, solution_of
-
-__all__ = [
-    "GPUS",
-    "Choice",
-    "Products",
-    "Solution",
-    "library_launches",
-    "library_of",
-    "library_versions",
-    "select",
-    "solution_of",
-]

@@ -8,7 +8,7 @@ rocm-4.0.0, ``tensile_host.cpp``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -16,14 +16,15 @@ from typing import Final
 from apuflow.core.products import SCALE, SCALE_NOTE
 from apuflow.miopen.launch import Arg, Gemm, Launch, Role
 from apuflow.rocblas.changes import CHANGES_VERSION, changes_of
-from apuflow.rocblas.selection import FLOAT_BYTES, select
 from apuflow.rocblas.tables import (
+    FLOAT_BYTES,
     GPUS,
     RELEASE,
     ROCBLAS_COMMIT,
     TENSILE_COMMIT,
     Products,
     Solution,
+    select,
     solution_of,
 )
 
@@ -89,7 +90,32 @@ def product_launch(
     launch: Launch, gemm: Gemm, solution: Solution, role: Role, beta: float | None = None
 ) -> Launch:
     """The launch of a kernel for ``gemm``; ``beta`` is its argument if it differs from ``gemm``'s."""
+    a, b, c = launch.args[:3]
+    stored_a = (gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)
+    stored_b = (gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)
+    sizes = {
+        "size_c": _extent((gemm.m, gemm.n), gemm.ldc) + (gemm.batch - 1) * gemm.stride_c,
+        "size_a": _extent(stored_a, gemm.lda),
+        "size_b": _extent(stored_b, gemm.ldb),
+    }
+    strides = {"stride_d1": gemm.ldc, "stride_d2": gemm.stride_c, "stride_c1": gemm.ldc}
+    strides |= {"stride_c2": gemm.stride_c, "stride_a1": gemm.lda, "stride_a2": gemm.stride_a}
+    strides |= {"stride_b1": gemm.ldb, "stride_b2": gemm.stride_b}
     tiles_m, tiles_n = -(-gemm.m // solution.macro_tile_m), -(-gemm.n // solution.macro_tile_n)
+    full, rest = divmod(tiles_n, solution.workgroup_mapping)
+    rest = rest or solution.workgroup_mapping
+    args = (
+        *(Arg("long", value, name=name) for name, value in sizes.items()),
+        *(_buffer(name, c, gemm.offset_c, gemm.step_c, role) for name in ("D", "C")),
+        _buffer("A", a, gemm.offset_a, gemm.step_a, a.role),
+        _buffer("B", b, gemm.offset_b, gemm.step_b, b.role),
+        Arg("float", gemm.alpha, name="alpha"),
+        Arg("float", gemm.beta if beta is None else beta, name="beta"),
+        *_uints(**strides, m=gemm.m, n=gemm.n, batch=gemm.batch, k=gemm.k),
+        Arg("int", stagger(gemm.k, solution), name="stagger_u_iter"),
+        *_uints(tiles_m=tiles_m, tiles_n=tiles_n, full_blocks=full, rest=rest),
+        *_uints(magic_of_rest=(1 << 31) // rest + 1, pad=0),
+    )
     return replace(
         launch,
         program=solution.kernel + ASSEMBLY,
@@ -97,46 +123,10 @@ def product_launch(
         kernel=solution.kernel,
         grid=(tiles_m * solution.threads, tiles_n * solution.global_split_u, gemm.batch),
         workgroup=(solution.threads, 1, 1),
-        args=tuple(_arguments(launch, gemm, solution, role, gemm.beta if beta is None else beta)),
+        args=args,
         note="",
         gemm=gemm,
     )
-
-
-def _arguments(launch: Launch, gemm: Gemm, solution: Solution, role: Role, beta: float) -> Iterator[Arg]:
-    a, b, c = launch.args[:3]
-    stored_a = (gemm.k, gemm.m) if gemm.transpose_a else (gemm.m, gemm.k)
-    stored_b = (gemm.n, gemm.k) if gemm.transpose_b else (gemm.k, gemm.n)
-    yield _long("size_c", _extent((gemm.m, gemm.n), gemm.ldc) + (gemm.batch - 1) * gemm.stride_c)
-    yield _long("size_a", _extent(stored_a, gemm.lda))
-    yield _long("size_b", _extent(stored_b, gemm.ldb))
-    for name in ("D", "C"):
-        yield _buffer(name, c, gemm.offset_c, gemm.step_c, role)
-    yield _buffer("A", a, gemm.offset_a, gemm.step_a, a.role)
-    yield _buffer("B", b, gemm.offset_b, gemm.step_b, b.role)
-    yield Arg("float", gemm.alpha, name="alpha")
-    yield Arg("float", beta, name="beta")
-    for name, leading, stride in (
-        ("d", gemm.ldc, gemm.stride_c),
-        ("c", gemm.ldc, gemm.stride_c),
-        ("a", gemm.lda, gemm.stride_a),
-        ("b", gemm.ldb, gemm.stride_b),
-    ):
-        yield _uint(f"stride_{name}1", leading)
-        yield _uint(f"stride_{name}2", stride)
-    sizes = {"m": gemm.m, "n": gemm.n, "batch": gemm.batch, "k": gemm.k}
-    for name, size in sizes.items():
-        yield _uint(name, size)
-    yield Arg("int", stagger(gemm.k, solution), name="stagger_u_iter")
-    tiles_m, tiles_n = -(-gemm.m // solution.macro_tile_m), -(-gemm.n // solution.macro_tile_n)
-    yield _uint("tiles_m", tiles_m)
-    yield _uint("tiles_n", tiles_n)
-    full, rest = divmod(tiles_n, solution.workgroup_mapping)
-    rest = rest or solution.workgroup_mapping
-    yield _uint("full_blocks", full)
-    yield _uint("rest", rest)
-    yield _uint("magic_of_rest", (1 << 31) // rest + 1)
-    yield _uint("pad", 0)
 
 
 def stagger(k: int, solution: Solution) -> int:
@@ -152,12 +142,12 @@ def scale_launch(launch: Launch, gemm: Gemm) -> Launch:
     """The launch that multiplies C by beta before several workgroups add to its elements."""
     c = launch.args[2]
     strides = (0 if gemm.n == 1 else gemm.ldc, 0 if gemm.batch == 1 else gemm.stride_c)
-    args = [_buffer(name, c, gemm.offset_c, gemm.step_c, c.role) for name in ("D", "C")]
-    args += [
-        _uint(f"stride_{name}{number}", value) for name in "dc" for number, value in enumerate(strides, 1)
-    ]
-    args += [_uint("m", gemm.m), _uint("n", gemm.n), _uint("batch", gemm.batch)]
-    args += [Arg("float", gemm.beta, name="beta")]
+    args = (
+        *(_buffer(name, c, gemm.offset_c, gemm.step_c, c.role) for name in ("D", "C")),
+        *_uints(stride_d1=strides[0], stride_d2=strides[1], stride_c1=strides[0], stride_c2=strides[1]),
+        *_uints(m=gemm.m, n=gemm.n, batch=gemm.batch),
+        Arg("float", gemm.beta, name="beta"),
+    )
     items = -(-gemm.m * gemm.n * gemm.batch // SCALE_GROUP) * SCALE_GROUP
     return replace(
         launch,
@@ -166,7 +156,7 @@ def scale_launch(launch: Launch, gemm: Gemm) -> Launch:
         kernel=SCALE,
         grid=(items, 1, 1),
         workgroup=(SCALE_GROUP, 1, 1),
-        args=tuple(args),
+        args=args,
         note=SCALE_NOTE,
         gemm=None,
     )
@@ -178,17 +168,9 @@ def _extent(shape: tuple[int, int], leading: int) -> int:
 
 
 def _buffer(name: str, memory: Arg, offset: int, step: int, role: Role) -> Arg:
-    return memory._replace(
-        name=name,
-        role=role,
-        offset=memory.offset + FLOAT_BYTES * offset,
-        step=FLOAT_BYTES * step,
-    )
+    offset, step = memory.offset + FLOAT_BYTES * offset, FLOAT_BYTES * step
+    return memory._replace(name=name, role=role, offset=offset, step=step)
 
 
-def _uint(name: str, value: int) -> Arg:
-    return Arg("uint", value, name=name)
-
-
-def _long(name: str, value: int) -> Arg:
-    return Arg("long", value, name=name)
+def _uints(**values: int) -> tuple[Arg, ...]:
+    return tuple(Arg("uint", value, name=name) for name, value in values.items())

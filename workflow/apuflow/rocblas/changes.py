@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from apuflow.core.errors import EngineError
 
@@ -19,24 +18,20 @@ CHANGES_VERSION: Final = "3"
 When: TypeAlias = Literal["always", "split", "row offsets", "pairs", "other GPU"]
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One mechanical change.
 
     Attributes:
-        name: as tables show it.
-        why: short reason, as tables show it after the name.
-        reason: in full.
+        name, why: as tables show them; ``edit`` has the reason in full.
         when: the kernels: all, those with sums shared by workgroups, that load rows at a scalar offset, that
-        store two elements at a time, or for another GPU than gfx803.
-        edit: changes the text for a GPU; None: Tensile writes it so.
+            store two elements at a time, or for another GPU than gfx803.
+        edit: changes the text; None: Tensile writes it so.
     """
 
     name: str
     why: str
-    reason: str
     when: When
-    edit: Callable[[str, str], str] | None = None
+    edit: Callable[[str], str] | None = None
 
     def __str__(self) -> str:
         return f"{self.name} ({self.why})"
@@ -44,14 +39,8 @@ class Change:
 
 def changes_of(splits: bool, row_offsets: bool, pairs: bool, gfx: str) -> tuple[Change, ...]:
     """The changes of a kernel (an ``apuflow.rocblas.tables.Solution``)."""
-    holds = {
-        "always": True,
-        "split": splits,
-        "row offsets": row_offsets,
-        "pairs": pairs,
-        "other GPU": gfx != "gfx803",
-    }
-    return tuple(change for change in CHANGES if holds[change.when])
+    holds = {"split": splits, "row offsets": row_offsets, "pairs": pairs, "other GPU": gfx != "gfx803"}
+    return tuple(change for change in CHANGES if change.when == "always" or holds[change.when])
 
 
 def apply(text: str, splits: bool, gfx: str) -> str:
@@ -63,7 +52,7 @@ def apply(text: str, splits: bool, gfx: str) -> str:
     offsets, pairs = _ROW_OFFSET.search(text) is not None, _PAIR_STORE.search(text) is not None
     for change in changes_of(splits, offsets, pairs, gfx):
         if change.edit is not None:
-            text = change.edit(text, gfx)
+            text = change.edit(text)
     return text
 
 
@@ -88,14 +77,16 @@ _VECTOR_WAIT = re.compile(r"s_waitcnt .*\bvmcnt\(0\)|s_waitcnt 0\b")
 WAIT: Final = "s_waitcnt vmcnt(0) // apuflow: the atomic ends before lanes change\n"
 
 
-def _retarget(text: str, gfx: str) -> str:
-    """Leave the GPU to the assembler's option: its name differs between code object versions."""
-    del gfx
+def _retarget(text: str) -> str:
+    """rocBLAS has kernels for gfx803 alone; gfx801 executes the same instructions.
+
+    The GPU is left to the assembler's option: its name differs between code object versions.
+    """
     return _every(r'^\.amdgcn_target "amdgcn-amd-amdhsa--gfx803"\n', "", text, "another GPU")
 
 
-def _argument_bytes(text: str, gfx: str) -> str:
-    del gfx
+def _argument_bytes(text: str) -> str:
+    """Tensile leaves it out of the descriptor; the runtime reads it elsewhere, the launcher here."""
     size = re.search(r"\.kernarg_segment_size:\s+(\d+)", text)
     if size is None:
         raise _unknown("size of arguments")
@@ -103,27 +94,37 @@ def _argument_bytes(text: str, gfx: str) -> str:
     return _every(r"^\.amdhsa_kernel \S+$", line, text, "size of arguments")
 
 
-def _no_priority(text: str, gfx: str) -> str:
-    del gfx
+def _no_priority(text: str) -> str:
+    """s_setprio ends gem5 before v24.0 (panicUnimplemented).
+
+    s_nop takes the same issue slot, and gem5 has no priorities among wavefronts.
+    """
     return _every(r"^s_setprio \d+", "s_nop 0", text, "no priorities")
 
 
-def _lane_zero(text: str, gfx: str) -> str:
-    del gfx
+def _lane_zero(text: str) -> str:
+    """gem5 takes the scalar destination of v_readfirstlane_b32 for a vector register.
+
+    That may not be there (op_encodings.cc, Inst_VOP1::initOperandInfo). v_readlane_b32 of lane 0 does the
+    same where all lanes hold the value.
+    """
     pattern = r"^v_readfirstlane_b32 (s\S+), (v\S+)"
     return _every(pattern, r"v_readlane_b32 \1, \2, 0", text, "lane 0 for the first lane")
 
 
-def _address_first(text: str, gfx: str) -> str:
-    del gfx
+def _address_first(text: str) -> str:
+    """In the flat form Tensile loads C before it has added the base to the address, on hardware as well."""
     changed, count = _ADDRESS.subn(r"\4\5\1", text)
     if count != text.count("// load C (atomic)"):
         raise _unknown("address before load")
     return changed
 
 
-def _atomics_end(text: str, gfx: str) -> str:
-    del gfx
+def _atomics_end(text: str) -> str:
+    """gem5 writes the result of an atomic to the lanes that are active when it arrives.
+
+    (operand.hh, VecOperand::write.) So a lane took a failed addition for done; a wait precedes the change.
+    """
     lines, pending = [], False
     for line in text.splitlines(keepends=True):
         if line.startswith("flat_atomic_"):
@@ -139,16 +140,24 @@ def _atomics_end(text: str, gfx: str) -> str:
     return "".join(lines)
 
 
-def _offset_within(text: str, gfx: str) -> str:
-    del gfx
+def _offset_within(text: str) -> str:
+    """gem5 subtracts the scalar offset of a buffer_load from the number of bytes, whichever is larger.
+
+    (op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset.) Rows of a tile beyond a small matrix are
+    read from whatever lies there, or end gem5; the offset is limited to that number.
+    """
     changed = _ROW_OFFSET.sub(rf"s_min_u32 {SCRATCH}, \3, s[sgprSrd\2+2]\n\1{SCRATCH},\4", text)
     return _every(
         r"^(\s*\.amdhsa_next_free_sgpr) \d+", rf"\g<1> {SCALARS}", changed, "a register for the offset"
     )
 
 
-def _single_stores(text: str, gfx: str) -> str:
-    del gfx
+def _single_stores(text: str) -> str:
+    """gem5 writes the words of buffer_store_dwordx2 at lane * 4 and stores them from lane * 2.
+
+    (instructions.cc, BUFFER_STORE_DWORDX2::execute; op_encodings.hh, initMemWrite<2>.) Every lane but the
+    first stores words of other lanes.
+    """
 
     def singly(store: re.Match[str]) -> str:
         first, second, where, offset, rest = store.groups()
@@ -177,71 +186,25 @@ CHANGES: Final = (
     Change(
         "another GPU",
         "rocBLAS has none for gfx801, the instructions are the same",
-        "rocBLAS has kernels for gfx803 and none for gfx801, which executes the same instructions",
         "other GPU",
         _retarget,
     ),
-    Change(
-        "size of arguments",
-        "Tensile leaves it out of the descriptor",
-        "Tensile leaves it out of the kernel's descriptor; the runtime reads it elsewhere, the launcher here",
-        "always",
-        _argument_bytes,
-    ),
-    Change(
-        "no priorities",
-        "s_setprio ends gem5 before v24.0",
-        "s_setprio ends gem5 before v24.0 (panicUnimplemented); s_nop takes the same issue slot, and gem5 "
-        "has no priorities among wavefronts",
-        "always",
-        _no_priority,
-    ),
-    Change(
-        "lane 0 for the first lane",
-        "gem5 decodes v_readfirstlane_b32 wrongly",
-        "gem5 takes the scalar destination of v_readfirstlane_b32 for a vector register, which may not be "
-        "there (op_encodings.cc, Inst_VOP1::initOperandInfo); v_readlane_b32 of lane 0 does the same "
-        "where all lanes hold the value",
-        "always",
-        _lane_zero,
-    ),
+    Change("size of arguments", "Tensile leaves it out of the descriptor", "always", _argument_bytes),
+    Change("no priorities", "s_setprio ends gem5 before v24.0", "always", _no_priority),
+    Change("lane 0 for the first lane", "gem5 decodes v_readfirstlane_b32 wrongly", "always", _lane_zero),
     Change(
         "rows at an offset stay inside",
         "gem5 takes a scalar offset from the buffer's size",
-        "gem5 subtracts the scalar offset of a buffer_load from the number of bytes, whichever is larger "
-        "(op_encodings.hh, Inst_MUBUF::calcAddr: numRecords - s_offset): rows of a tile beyond a small "
-        "matrix are read from whatever lies there, or end gem5; the offset is at most that number now",
         "row offsets",
         _offset_within,
     ),
-    Change(
-        "pairs stored singly",
-        "gem5 stores another lane's",
-        "gem5 writes the words of buffer_store_dwordx2 at lane * 4 and stores them from lane * 2 "
-        "(instructions.cc, BUFFER_STORE_DWORDX2::execute; op_encodings.hh, initMemWrite<2>): every lane but "
-        "the first stores words of other lanes",
-        "pairs",
-        _single_stores,
-    ),
-    Change(
-        "flat atomics",
-        "gem5 has no buffer_atomic_cmpswap for GCN3",
-        "gem5 has no buffer_atomic_cmpswap for GCN3: Tensile is asked for flat addresses (BufferStore "
-        "false), in what writes C alone",
-        "split",
-    ),
-    Change(
-        "address before load",
-        "Tensile's flat form loads C too early",
-        "in that form Tensile loads C before it has added the base to the address, on hardware as well",
-        "split",
-        _address_first,
-    ),
+    Change("pairs stored singly", "gem5 stores another lane's", "pairs", _single_stores),
+    # Tensile is asked for flat addresses (BufferStore false), in what writes C alone.
+    Change("flat atomics", "gem5 has no buffer_atomic_cmpswap for GCN3", "split"),
+    Change("address before load", "Tensile's flat form loads C too early", "split", _address_first),
     Change(
         "atomics end before lanes change",
         "gem5 gives their results to the lanes that are active when they arrive",
-        "gem5 writes the result of an atomic to the lanes that are active when it arrives (operand.hh, "
-        "VecOperand::write), so a lane took a failed addition for done; a wait stands before the change",
         "split",
         _atomics_end,
     ),

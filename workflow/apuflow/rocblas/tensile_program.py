@@ -22,24 +22,11 @@ from typing import Any
 
 ISA = (8, 0, 3)
 CAPABILITIES: dict[str, bool | int] = {
-    "SupportedISA": True,
-    "HasExplicitCO": False,
-    "HasExplicitNC": False,
-    "HasDirectToLds": False,
-    "HasAddLshl": False,
-    "HasSMulHi": False,
-    "HasCodeObjectV3": False,
-    "HasMFMA": False,
-    "v_mac_f16": True,
-    "v_fma_f16": False,
-    "v_pk_fma_f16": False,
-    "v_mad_mix_f32": False,
-    "v_fma_mix_f32": False,
-    "v_dot2_f32_f16": False,
-    "v_dot2c_f32_f16": False,
-    "HasAtomicAdd": False,
+    **dict.fromkeys(("SupportedISA", "SupportedSource", "v_mac_f16"), True),
+    **dict.fromkeys(("HasExplicitCO", "HasExplicitNC", "HasDirectToLds", "HasAddLshl", "HasSMulHi"), False),
+    **dict.fromkeys(("HasCodeObjectV3", "HasMFMA", "HasAtomicAdd", "v_fma_f16", "v_pk_fma_f16"), False),
+    **dict.fromkeys(("v_mad_mix_f32", "v_fma_mix_f32", "v_dot2_f32_f16", "v_dot2c_f32_f16"), False),
     "MaxVmcnt": 15,
-    "SupportedSource": True,
 }
 """Capabilities of gfx803, as Tensile's ``GetAsmCaps`` finds them with clang-15."""
 

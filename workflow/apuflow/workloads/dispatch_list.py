@@ -17,14 +17,14 @@ from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
 from apuflow.core.gpus import gpu
-from apuflow.kernels.check import problems
 from apuflow.kernels.guest import own_guest
 from apuflow.kernels.imported import document, outputs, packed
+from apuflow.kernels.launches import problems
 from apuflow.kernels.metadata import KernelsBySource, read_kernels
 from apuflow.kernels.program import OwnProgram
 from apuflow.launcher.dispatch_list import DispatchList
 from apuflow.launcher.read_list import read_list
-from apuflow.miopen.compiler import read_code_object
+from apuflow.miopen.elf import read_code_object
 
 COMPUTE_UNITS = 4
 """What the launches are tried with; nothing of an imported one depends on it."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from apuflow.miopen.launch import Builder
-from apuflow.miopen.rocm_4_0_1 import activation, batchnorm, convolution, gemm, lrn, pooling, softmax
+from apuflow.miopen.rocm_4_0_1 import activation, batchnorm, convolution, gemm, softmax, windows
 
 BUILDERS: Final[Mapping[str, Builder]] = {
     "Convolution": convolution.launches,
-    "Pooling": pooling.launches,
-    "LRN": lrn.launches,
+    "Pooling": windows.pooling,
+    "LRN": windows.lrn,
     "Activation": activation.launches,
     "FullyConnected": gemm.launches,
     "Softmax": softmax.launches,
     "BatchNorm": batchnorm.launches,
-    "Dropout": lambda layer, buffers, direction, compute_units: (),
+    "Dropout": lambda work: (),
     "Bypass": activation.launches,
 }
 """Per layer kind. Dropout launches nothing on HIP."""

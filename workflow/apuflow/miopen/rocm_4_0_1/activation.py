@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from apuflow.dnnmark import Activation, Layer
-from apuflow.miopen.launch import Arg, Buffers, Launch
+from apuflow.dnnmark import Activation
+from apuflow.miopen.launch import Arg, Launch, LayerPass
 from apuflow.miopen.rocm_4_0_1.common import FP32, floats, read_type, read_unit
 
-GROUP = 256
 OPERATIONS = {"bypass": 0, "sigmoid": 1, "tanh": 2, "relu": 3, "soft_relu": 4}
 """``miopenActivationMode_t`` of DNNMark's modes; bypass is PASTHRU."""
 
@@ -22,40 +19,15 @@ def arguments(elements: int, mode: str) -> str:
     )
 
 
-def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
-) -> tuple[Launch, ...]:
+def launches(work: LayerPass) -> tuple[Launch, ...]:
     """One launch: a work-item per read unit."""
-    mode = layer.params.activation_mode if isinstance(layer.params, Activation) else "bypass"
-    elements = layer.input.elements
+    params, elements = work.layer.params, work.layer.input.elements
+    compiled = arguments(elements, params.activation_mode if isinstance(params, Activation) else "bypass")
+    memory: tuple[Arg, ...] = (work.x, work.y)
     constants = floats(gamma=0.0, beta=0.0, alpha=0.0)
-    args: tuple[Arg, ...]
-    if direction == "fwd":
-        args = (
-            Arg("buffer", buffers.bottom, elements, "in", "x"),
-            Arg("buffer", buffers.top, elements, "out", "y"),
-            *constants,
-        )
-    else:
-        args = (
-            Arg("buffer", buffers.bottom_diff, elements, "out", "dx"),
-            Arg("buffer", buffers.top_diff, elements, "in", "dy"),
-            Arg("buffer", buffers.bottom, elements, "in", "x"),
-            Arg("buffer", buffers.top, elements, "in", "y"),
-            *floats(diff_scale=0.0),
-            *constants,
-        )
-    offsets = (Arg("long", 0, name="offset"),) * (2 if direction == "fwd" else 4)
-    return (
-        Launch(
-            layer.label,
-            layer.kind,
-            direction,
-            "MIOpenNeuron.cl",
-            arguments(elements, mode),
-            "MIOpenActiveFwdLite" if direction == "fwd" else "MIOpenActiveBwdLite",
-            (elements // read_unit(elements), 1, 1),
-            (GROUP, 1, 1),
-            args + offsets,
-        ),
-    )
+    if not work.forward:
+        memory, constants = (work.dx, work.dy, *memory), floats(diff_scale=0.0) + constants
+    args = (*memory, *constants, *[Arg("long", 0, name="offset")] * len(memory))
+    kernel = "MIOpenActiveFwdLite" if work.forward else "MIOpenActiveBwdLite"
+    grid = (elements // read_unit(elements), 1, 1)
+    return (work.launch("MIOpenNeuron.cl", compiled, kernel, grid, (256, 1, 1), args),)

@@ -5,11 +5,12 @@ Source: MIOpen ``src/ocl/batchnormocl.cpp`` (arguments, geometry), ``src/batch_n
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from apuflow.core.errors import NotDerivable
-from apuflow.dnnmark import BatchNorm, Layer, Shape
-from apuflow.miopen.launch import Arg, Buffers, Extent, Launch
+from apuflow.dnnmark import BatchNorm, Shape
+from apuflow.miopen.launch import Arg, Extent, Launch, LayerPass
 from apuflow.miopen.rocm_4_0_1.common import FP32
 
 LARGE_BATCH = 32 * 1024 * 1024
@@ -18,7 +19,7 @@ _SAVED = " -DMIO_SAVE_MEAN_VARIANCE=1 -DMIO_RUNNING_RESULT=1"
 
 
 class Variant(NamedTuple):
-    """A spatial kernel's variant with its workgroup (x, y) and LDS size (elements).
+    """A spatial kernel's variant (of others 0) with its workgroup.
 
     Variant 2 spreads a channel over several workgroups and takes three kernels; the others need one.
     """
@@ -27,16 +28,13 @@ class Variant(NamedTuple):
     group_x: int
     group_y: int
 
-    @property
-    def lds(self) -> int:
-        """Elements of LDS: one per work-item along the longer side."""
-        return max(self.group_x, self.group_y)
-
     def grid(self, channels: int, plane: int) -> Extent:
         """Work-items along x, y and z for a number of channels of ``plane`` = h*w values."""
-        if self.number == 2:
-            return channels, -(-plane // self.group_y) * self.group_y, 1
-        return channels * self.group_x, 1, 1
+        return channels * self.group_x, self.group_y * self.groups(plane) if self.group_y > 1 else 1, 1
+
+    def groups(self, plane: int) -> int:
+        """Workgroups along y."""
+        return -(-plane // self.group_y)
 
 
 def forward_variant(n: int, plane: int) -> Variant:
@@ -60,81 +58,35 @@ def backward_variant(n: int, plane: int) -> Variant:
     return Variant(2, 1, 1024)
 
 
-def _sizes(shape: Shape) -> tuple[str, str]:
+def arguments(shape: Shape, spatial: bool, forward: bool, variant: Variant) -> str:
+    """Compile arguments for a batch of this shape; each program has its own order."""
     n, c, h, w = shape
     plane = h * w
-    return f" -DMIO_BN_N={n}", (
-        f" -DMIO_BN_C={c} -DMIO_BN_HW={plane} -DMIO_BN_NHW={n * plane} -DMIO_BN_CHW={c * plane}"
-    )
+    number, x, y = variant
+    batch, total = f" -DMIO_BN_N={n}", f" -DMIO_BN_NCHW={shape.elements}"
+    sizes = f" -DMIO_BN_C={c} -DMIO_BN_HW={plane} -DMIO_BN_NHW={n * plane} -DMIO_BN_CHW={c * plane}"
+    group = f" -DMIO_BN_GRP0={x} -DMIO_BN_GRP1={y} -DMIO_BN_GRP2=1"
+    groups = f" -DMIO_BN_NGRPS={variant.groups(plane)}" if number == 2 or not spatial else ""
+    if not spatial and forward:
+        return f"{_TYPE}{_SAVED}{batch}{sizes} -DMIO_BN_LDS_SIZE={y}{group}{total}"
+    if not spatial:
+        return f"{_TYPE}{batch}{sizes}{total}{groups}{group}"
+    chosen, lds = f" -DMIO_BN_VARIANT={number}", max(x, y)
+    memory = f" -DMIO_BN_LDS_SIZE={lds} -DMIO_BN_LDSGCN_SIZE={lds // 64}"
+    if not forward:
+        return f"{_TYPE} -DMIO_BN_USESAVED=1{batch}{sizes}{total}{groups}{memory}{chosen}{group}"
+    if number == 2:
+        return f"{_TYPE}{_SAVED}{batch}{sizes}{total}{groups}{memory}{chosen}{group}"
+    return f"{_TYPE}{_SAVED}{chosen}{memory}{batch}{group}{group}{sizes}{total}"
 
 
-def _group(x: int, y: int) -> str:
-    return f" -DMIO_BN_GRP0={x} -DMIO_BN_GRP1={y} -DMIO_BN_GRP2=1"
-
-
-def forward_per_activation_arguments(shape: Shape) -> str:
-    """Compile arguments of ``MIOpenBatchNormFwdTrainPerAct.cl`` for a batch of this shape."""
-    batch, sizes = _sizes(shape)
-    return (
-        f"{_TYPE}{_SAVED}{batch}{sizes} -DMIO_BN_LDS_SIZE=256{_group(1, 256)} -DMIO_BN_NCHW={shape.elements}"
-    )
-
-
-def backward_per_activation_group(plane: int) -> int:
-    """Work-items (along y) of a workgroup."""
-    return 64 if plane <= 64 else 256
-
-
-def backward_per_activation_arguments(shape: Shape) -> str:
-    """Compile arguments of ``MIOpenBatchNormBwdPerAct.cl`` for a batch of this shape."""
-    batch, sizes = _sizes(shape)
-    plane = shape.h * shape.w
-    group = backward_per_activation_group(plane)
-    return (
-        f"{_TYPE}{batch}{sizes} -DMIO_BN_NCHW={shape.elements} -DMIO_BN_NGRPS={-(-plane // group)}"
-        f"{_group(1, group)}"
-    )
-
-
-def forward_spatial_arguments(shape: Shape) -> str:
-    """Compile arguments of ``MIOpenBatchNormFwdTrainSpatial.cl`` for a batch of this shape."""
-    variant = forward_variant(shape.n, shape.h * shape.w)
-    batch, sizes = _sizes(shape)
-    group = _group(variant.group_x, variant.group_y)
-    lds = f" -DMIO_BN_LDS_SIZE={variant.lds} -DMIO_BN_LDSGCN_SIZE={variant.lds // 64}"
-    number, total = f" -DMIO_BN_VARIANT={variant.number}", f" -DMIO_BN_NCHW={shape.elements}"
-    if variant.number == 2:
-        groups = f" -DMIO_BN_NGRPS={-(-shape.h * shape.w // 1024)}"
-        return f"{_TYPE}{_SAVED}{batch}{sizes}{total}{groups}{lds}{number}{group}"
-    return f"{_TYPE}{_SAVED}{number}{lds}{batch}{group}{group}{sizes}{total}"
-
-
-def backward_spatial_arguments(shape: Shape) -> str:
-    """Compile arguments of ``MIOpenBatchNormBwdSpatial.cl`` for a batch of this shape."""
-    variant = backward_variant(shape.n, shape.h * shape.w)
-    batch, sizes = _sizes(shape)
-    groups = f" -DMIO_BN_NGRPS={-(-shape.h * shape.w // 1024)}" if variant.number == 2 else ""
-    return (
-        f"{_TYPE} -DMIO_BN_USESAVED=1{batch}{sizes} -DMIO_BN_NCHW={shape.elements}{groups}"
-        f" -DMIO_BN_LDS_SIZE={variant.lds} -DMIO_BN_LDSGCN_SIZE={variant.lds // 64}"
-        f" -DMIO_BN_VARIANT={variant.number}{_group(variant.group_x, variant.group_y)}"
-    )
-
-
-class _Kernel(NamedTuple):
-    name: str
-    args: tuple[Arg, ...]
-
-
-def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
-) -> tuple[Launch, ...]:
+def launches(work: LayerPass) -> tuple[Launch, ...]:
     """One launch, or the three of spatial variant 2.
 
     Raises:
         NotDerivable: ``save_intermediates=false``, with which DNNMark crashes.
     """
-    params = layer.params
+    layer, params = work.layer, work.layer.params
     assert isinstance(params, BatchNorm)
     if not params.save_intermediates:
         raise NotDerivable(
@@ -143,68 +95,24 @@ def launches(
             value="save_intermediates=false",
             remedy="set save_intermediates=true",
         )
-    _, c, h, w = layer.input
+    n, c, h, w = layer.input
     plane = h * w
     spatial = params.batchnorm_mode == "spatial"
-    length = c if spatial else c * plane
-    forward = direction == "fwd"
-    grid: Extent
     if spatial:
-        variant = (forward_variant if forward else backward_variant)(layer.input.n, plane)
-        group, grid = (variant.group_x, variant.group_y, 1), variant.grid(c, plane)
-        split = variant.number == 2
-        kernels = (_forward_spatial if forward else _backward_spatial)(layer, params, buffers, length, split)
-        compiled = (forward_spatial_arguments if forward else backward_spatial_arguments)(layer.input)
-        program = f"MIOpenBatchNorm{'FwdTrain' if forward else 'Bwd'}Spatial.cl"
+        variant = (forward_variant if work.forward else backward_variant)(n, plane)
     else:
-        rows = 256 if forward else backward_per_activation_group(plane)
-        group, grid = (1, rows, 1), (c, -(-plane // rows) * rows, 1)
-        kernels = (_forward_activation if forward else _backward_activation)(layer, params, buffers, length)
-        compiled = (forward_per_activation_arguments if forward else backward_per_activation_arguments)(
-            layer.input
-        )
-        program = f"MIOpenBatchNorm{'FwdTrain' if forward else 'Bwd'}PerAct.cl"
-    return tuple(
-        Launch(layer.label, layer.kind, direction, program, compiled, name, grid, group, args)
-        for name, args in kernels
-    )
+        variant = Variant(0, 1, 256 if work.forward or plane > 64 else 64)
+    compiled = arguments(layer.input, spatial, work.forward, variant)
+    program = f"MIOpenBatchNorm{'FwdTrain' if work.forward else 'Bwd'}{'Spatial' if spatial else 'PerAct'}.cl"
+    grid, group = variant.grid(c, plane), (variant.group_x, variant.group_y, 1)
+    kernels = (_forward if work.forward else _backward)(work, params, spatial, variant.number == 2)
+    return tuple(work.launch(program, compiled, name, grid, group, args) for name, args in kernels)
 
 
-class _Memory:
-    """The layer's buffers as kernel arguments."""
-
-    def __init__(self, layer: Layer, buffers: Buffers, length: int) -> None:
-        elements = layer.input.elements
-        own = buffers.own
-        self.x = Arg("buffer", buffers.bottom, elements, "in", "x")
-        self.y = Arg("buffer", buffers.top, elements, "out", "y")
-        self.dx = Arg("buffer", buffers.bottom_diff, elements, "out", "dx")
-        self.dy = Arg("buffer", buffers.top_diff, elements, "in", "dy")
-        self.scale = Arg("buffer", f"{own}.scale", length, "in", "scale")
-        self.bias = Arg("buffer", f"{own}.bias", length, "in", "bias")
-        self.running = (
-            Arg("buffer", f"{own}.running_mean", length, "inout", "running_mean"),
-            Arg("buffer", f"{own}.running_variance", length, "inout", "running_variance"),
-        )
-        self.save = (
-            Arg("buffer", f"{own}.saved_mean", length, "out", "saved_mean"),
-            Arg("buffer", f"{own}.saved_inverse_variance", length, "out", "saved_inverse_variance"),
-        )
-        self.saved = tuple(arg._replace(role="in") for arg in self.save)
-        self.gradients = (
-            Arg("buffer", f"{own}.scale_diff", length, "out", "scale_diff"),
-            Arg("buffer", f"{own}.bias_diff", length, "out", "bias_diff"),
-        )
-        self.mean_factor = Arg("float", 1.0 / (layer.input.n * layer.input.h * layer.input.w), name="1/nhw")
-
-
-def _training(params: BatchNorm, memory: _Memory) -> tuple[Arg, ...]:
-    return (
-        Arg("double", params.exp_avg_factor, name="exp_avg_factor"),
-        *memory.running,
-        Arg("double", params.epsilon, name="epsilon"),
-        *memory.save,
-    )
+def _length(work: LayerPass, spatial: bool) -> int:
+    """Elements of each statistic."""
+    shape = work.layer.input
+    return shape.c if spatial else shape.c * shape.h * shape.w
 
 
 def _strides(shape: Shape) -> tuple[Arg, Arg]:
@@ -212,63 +120,49 @@ def _strides(shape: Shape) -> tuple[Arg, Arg]:
     return Arg("uint", shape.c * plane, name="n_stride"), Arg("uint", plane, name="c_stride")
 
 
-def _forward_activation(
-    layer: Layer, params: BatchNorm, buffers: Buffers, length: int
-) -> tuple[_Kernel, ...]:
-    memory = _Memory(layer, buffers, length)
-    args = (memory.x, *_strides(layer.input), memory.y, memory.scale, memory.bias)
-    return (_Kernel("MIOpenBatchNormFwdTrainPerActivation", args + _training(params, memory)),)
+def _mean_factor(shape: Shape) -> Arg:
+    return Arg("float", 1.0 / (shape.n * shape.h * shape.w), name="1/nhw")
 
 
-def _backward_activation(
-    layer: Layer, params: BatchNorm, buffers: Buffers, length: int
-) -> tuple[_Kernel, ...]:
-    memory = _Memory(layer, buffers, length)
-    args = (
-        memory.x,
-        memory.dy,
-        Arg("uint", layer.input.n, name="n"),
-        *_strides(layer.input),
-        memory.dx,
-        memory.scale,
-        *memory.gradients,
-        *memory.saved,
+def _forward(
+    work: LayerPass, params: BatchNorm, spatial: bool, split: bool
+) -> Iterator[tuple[str, tuple[Arg, ...]]]:
+    """Kernels with their arguments."""
+    x, y, shape, length = work.x, work.y, work.layer.input, _length(work, spatial)
+    scale, bias = (work.own(name, length, "in") for name in ("scale", "bias"))
+    training = (
+        Arg("double", params.exp_avg_factor, name="exp_avg_factor"),
+        *(work.own(name, length, "inout") for name in ("running_mean", "running_variance")),
+        Arg("double", params.epsilon, name="epsilon"),
+        *(work.own(name, length, "out") for name in ("saved_mean", "saved_inverse_variance")),
     )
-    return (_Kernel("MIOpenBatchNormBwdPerActivationSaved", args),)
+    name, stash = "MIOpenBatchNormFwdTrainSpatial", y._replace(role="inout")
+    if not spatial:
+        yield "MIOpenBatchNormFwdTrainPerActivation", (x, *_strides(shape), y, scale, bias, *training)
+    elif not split:
+        yield name, (x, y, scale, bias, _mean_factor(shape), *training)
+    else:
+        yield f"{name}MeanVariance", (x, y)
+        yield f"{name}FinalMeanVariance", (stash, _mean_factor(shape), *training)
+        yield f"{name}Norm", (x, stash, scale, bias)
 
 
-def _forward_spatial(
-    layer: Layer, params: BatchNorm, buffers: Buffers, length: int, split: bool
-) -> tuple[_Kernel, ...]:
-    name = "MIOpenBatchNormFwdTrainSpatial"
-    memory = _Memory(layer, buffers, length)
-    training = _training(params, memory)
-    if not split:
-        args = (memory.x, memory.y, memory.scale, memory.bias, memory.mean_factor)
-        return (_Kernel(name, args + training),)
-    stash = memory.y._replace(role="inout")
-    return (
-        _Kernel(f"{name}MeanVariance", (memory.x, memory.y)),
-        _Kernel(f"{name}FinalMeanVariance", (stash, memory.mean_factor, *training)),
-        _Kernel(f"{name}Norm", (memory.x, stash, memory.scale, memory.bias)),
-    )
-
-
-def _backward_spatial(
-    layer: Layer, params: BatchNorm, buffers: Buffers, length: int, split: bool
-) -> tuple[_Kernel, ...]:
-    name = "MIOpenBatchNormBwdSpatial"
-    memory = _Memory(layer, buffers, length)
-    last = (memory.x, memory.dy, memory.dx, memory.scale)
-    if not split:
-        return (_Kernel(name, (*last, *memory.gradients, *memory.saved, memory.mean_factor)),)
-    stash = memory.dx._replace(role="inout")
-    gradients = tuple(arg._replace(role="in") for arg in memory.gradients)
-    return (
-        _Kernel(f"{name}DScaleDBias", (memory.x, memory.dy, memory.dx, *memory.saved)),
-        _Kernel(f"{name}FinalDScaleDBias", (stash, *memory.gradients)),
-        _Kernel(
-            f"{name}DX",
-            (memory.x, memory.dy, stash, memory.scale, *gradients, *memory.saved, memory.mean_factor),
-        ),
-    )
+def _backward(
+    work: LayerPass, params: BatchNorm, spatial: bool, split: bool
+) -> Iterator[tuple[str, tuple[Arg, ...]]]:
+    """Kernels with their arguments."""
+    x, dy, dx, shape, length = work.x, work.dy, work.dx, work.layer.input, _length(work, spatial)
+    scale = work.own("scale", length, "in")
+    gradients = tuple(work.own(name, length, "out") for name in ("scale_diff", "bias_diff"))
+    saved = tuple(work.own(name, length, "in") for name in ("saved_mean", "saved_inverse_variance"))
+    name, stash = "MIOpenBatchNormBwdSpatial", dx._replace(role="inout")
+    if not spatial:
+        sizes = Arg("uint", shape.n, name="n"), *_strides(shape)
+        yield "MIOpenBatchNormBwdPerActivationSaved", (x, dy, *sizes, dx, scale, *gradients, *saved)
+    elif not split:
+        yield name, (x, dy, dx, scale, *gradients, *saved, _mean_factor(shape))
+    else:
+        known = tuple(arg._replace(role="in") for arg in gradients)
+        yield f"{name}DScaleDBias", (x, dy, dx, *saved)
+        yield f"{name}FinalDScaleDBias", (stash, *gradients)
+        yield f"{name}DX", (x, dy, stash, scale, *known, *saved, _mean_factor(shape))

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from apuflow.core.products import STAND_IN_NOTE
-from apuflow.dnnmark import FullyConnected, Layer, Plane
-from apuflow.miopen.launch import Arg, Buffers, Extent, Gemm, Launch
+from apuflow.dnnmark import FullyConnected, Plane
+from apuflow.miopen.launch import Arg, Extent, Gemm, Launch, LayerPass
 from apuflow.miopen.rocm_4_0_1.common import FP32_ALL, read_unit
 
 TILE = 16
@@ -35,18 +35,6 @@ COL2IM_ARGUMENTS = FP32_ALL
 def stand_in(m: int, n: int, batch: int) -> tuple[Extent, Extent]:
     """(grid, workgroup) of the stand-in kernel: dimension 0 along m, 1 along n, 2 over the batch."""
     return (-(-m // TILE) * TILE, -(-n // TILE) * TILE, batch), (TILE, TILE, 1)
-
-
-def gemm_launch(
-    layer: Layer,
-    direction: Literal["fwd", "bwd"],
-    memory: tuple[Arg, Arg, Arg],
-    gemm: Gemm,
-    count: int = 1,
-    loop: int = 0,
-) -> Launch:
-    """A rocBLAS call of a layer on the buffers A, B and C."""
-    return product(layer.label, layer.kind, direction, memory, gemm, count, loop)
 
 
 def product(
@@ -72,27 +60,21 @@ def product(
     )
 
 
-def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
-) -> tuple[Launch, ...]:
+def launches(work: LayerPass) -> tuple[Launch, ...]:
     """Fully connected: one product forward; weights' and input's gradients backward."""
-    params = layer.params
+    layer, params = work.layer, work.layer.params
     assert isinstance(params, FullyConnected)
     n = layer.input.n
     rows, cols = layer.input.elements // n, params.num_output
-    x = Arg("buffer", buffers.bottom, layer.input.elements, "in", "x")
-    w = Arg("buffer", f"{buffers.own}.weights", rows * cols, "in", "w")
-    if direction == "fwd":
-        y = Arg("buffer", buffers.top, layer.output.elements, "out", "y")
-        product = Gemm(cols, n, rows, True, False, 1, rows, rows, cols)
-        return (gemm_launch(layer, direction, (w, x, y), product),)
-    dy = Arg("buffer", buffers.top_diff, layer.output.elements, "in", "dy")
-    dx = Arg("buffer", buffers.bottom_diff, layer.input.elements, "out", "dx")
-    dw = Arg("buffer", f"{buffers.own}.weights_diff", rows * cols, "out", "dw")
-    return (
-        gemm_launch(layer, direction, (x, dy, dw), Gemm(rows, cols, n, False, True, 1, rows, cols, rows)),
-        gemm_launch(layer, direction, (w, dy, dx), Gemm(rows, n, cols, False, False, 1, rows, cols, rows)),
-    )
+    w = work.own("weights", rows * cols, "in", "w")
+    products = [((w, work.x, work.y), Gemm.packed(cols, n, rows, True, False))]
+    if not work.forward:
+        dw = work.own("weights_diff", rows * cols, "out", "dw")
+        products = [
+            ((work.x, work.dy, dw), Gemm.packed(rows, cols, n, False, True)),
+            ((w, work.dy, work.dx), Gemm.packed(rows, n, cols, False, False)),
+        ]
+    return tuple(product(layer.label, layer.kind, work.direction, memory, gemm) for memory, gemm in products)
 
 
 class Columns(NamedTuple):
@@ -143,11 +125,6 @@ def im2col_arguments(channels: int, plan: Columns, stride: Plane) -> str:
         f" -DSTRIDE_GT_1={int(stride.h * stride.w > 1)} -DTILE_SZ_X={plan.tile_w} -DTILE_SZ_Y={plan.tile_h}"
         f" -DUSE_IM_OFF_GUARD=1{FP32_ALL}"
     )
-
-
-def im2col_grid(channels: int, plan: Columns) -> Extent:
-    """Work-items for one image."""
-    return GROUP * max(1, channels // plan.channels) * plan.blocks, 1, 1
 
 
 def set_items(elements: int) -> int:

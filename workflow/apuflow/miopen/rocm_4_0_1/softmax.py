@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
 
-from apuflow.dnnmark import Layer
-from apuflow.miopen.launch import Arg, Buffers, Launch
+from apuflow.miopen.launch import Launch, LayerPass
 from apuflow.miopen.rocm_4_0_1.common import FP32, floats, ints
 
 GROUP = 256
 MOST_WORKGROUPS = 64 * 40 * 8
 """Upper limit of workgroups with one vector each."""
-_OFFSET = ints(offset=0)
-_FACTORS = floats(alpha=1.0, beta=0.0)
 
 
 def next_pow2(value: int) -> int:
@@ -35,55 +31,28 @@ def arguments(channels: int, forward: bool) -> str:
     """Compile arguments, which depend only on the number of channels."""
     num_batch, batch_size, u_batch_size = batching(channels)
     batch = "" if num_batch == 1 else f" -DBATCH_SIZE={batch_size} -DU_BATCH_SIZE={u_batch_size}"
-    packed = (
-        " -DRUN_FORWARD=1 -DIS_INPUT_PACKED=1 -DIS_OUTPUT_PACKED=1"
-        if forward
-        else " -DRUN_FORWARD=0 -DIS_OUTPUT_PACKED=1 -DIS_DOUTPUT_PACKED=1 -DIS_DINPUT_PACKED=1"
-    )
+    packed = ("INPUT", "OUTPUT") if forward else ("OUTPUT", "DOUTPUT", "DINPUT")
     return (
-        f" -DNUM_BATCH={num_batch}{batch}{FP32} -DUSE_SOFTMAX_ACCURATE=1 -DUSE_SOFTMAX_MODE_CHANNEL=1{packed}"
+        f" -DNUM_BATCH={num_batch}{batch}{FP32} -DUSE_SOFTMAX_ACCURATE=1 -DUSE_SOFTMAX_MODE_CHANNEL=1"
+        f" -DRUN_FORWARD={int(forward)}{''.join(f' -DIS_{name}_PACKED=1' for name in packed)}"
     )
 
 
-def launches(
-    layer: Layer, buffers: Buffers, direction: Literal["fwd", "bwd"], compute_units: int
-) -> tuple[Launch, ...]:
+def launches(work: LayerPass) -> tuple[Launch, ...]:
     """One launch: a workgroup per vector, or per ``NUM_BATCH`` vectors when they are short."""
-    n, c, h, w = layer.input
-    forward = direction == "fwd"
-    vectors, elements = n * h * w, layer.input.elements
-    num_batch = batching(c)[0]
+    n, c, h, w = work.layer.input
+    vectors, num_batch = n * h * w, batching(c)[0]
     workgroups = min(vectors, MOST_WORKGROUPS) if num_batch == 1 else -(-vectors // num_batch)
-    memory = (
-        (
-            Arg("buffer", buffers.bottom, elements, "in", "x"),
-            Arg("buffer", buffers.top, elements, "out", "y"),
-        )
-        if forward
-        else (
-            Arg("buffer", buffers.top, elements, "in", "y"),
-            Arg("buffer", buffers.top_diff, elements, "in", "dy"),
-            Arg("buffer", buffers.bottom_diff, elements, "out", "dx"),
-        )
+    memory = (work.x, work.y) if work.forward else (work.y, work.dy, work.dx)
+    args = (
+        *memory,
+        *ints(vector_size=c, grid_size=vectors, spatial_dim=h * w, input_h=h, input_w=w),
+        *ints(n_stride=c * h * w, c_stride=h * w, h_stride=w) * len(memory),
+        *ints(offset=0) * len(memory),
+        *floats(alpha=1.0, beta=0.0),
     )
-    strides = ints(n_stride=c * h * w, c_stride=h * w, h_stride=w) * len(memory)
-    offsets = _OFFSET * len(memory)
+    kernel = "SoftmaxForward" if work.forward else "SoftmaxBackward"
+    compiled = arguments(c, work.forward)
     return (
-        Launch(
-            layer.label,
-            layer.kind,
-            direction,
-            "MIOpenSoftmax.cl",
-            arguments(c, forward),
-            "SoftmaxForward" if forward else "SoftmaxBackward",
-            (workgroups * GROUP, 1, 1),
-            (GROUP, 1, 1),
-            (
-                *memory,
-                *ints(vector_size=c, grid_size=vectors, spatial_dim=h * w, input_h=h, input_w=w),
-                *strides,
-                *offsets,
-                *_FACTORS,
-            ),
-        ),
+        work.launch("MIOpenSoftmax.cl", compiled, kernel, (workgroups * GROUP, 1, 1), (GROUP, 1, 1), args),
     )

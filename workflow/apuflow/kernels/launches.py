@@ -1,13 +1,26 @@
-"""Kernel arguments as the code object's metadata lays them out, with the hidden ones of code object V5."""
+"""A launch of the user's held against its compiled kernel: arguments, LDS, geometry.
+
+Arguments lie as the code object's metadata lays them out, with the hidden ones of code object V5.
+"""
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from apuflow.core.errors import EngineError
-from apuflow.kernels.lds import dynamic_lds
-from apuflow.kernels.metadata import GEOMETRY, IGNORED, LDS_POINTER, Kernel, Parameter
+from apuflow.core.errors import ApuflowError, EngineError
+from apuflow.core.isa import Isa
+from apuflow.kernels.metadata import (
+    GEOMETRY,
+    IGNORED,
+    LDS_POINTER,
+    Kernel,
+    KernelsBySource,
+    Parameter,
+    find_kernel,
+)
 from apuflow.kernels.program import ELEMENT_BYTES, Given, OwnLaunch, OwnProgram
 from apuflow.launcher.dispatch_list import Argument
 
@@ -130,3 +143,64 @@ def _geometry(launch: OwnLaunch) -> dict[str, int]:
         values[f"hidden_group_size_{axis}"] = group
         values[f"hidden_remainder_{axis}"] = grid % group
     return values
+
+
+class DynamicLds(NamedTuple):
+    """What a launch adds to the LDS that its kernel was compiled with.
+
+    Attributes:
+        places: by argument that points to LDS, its address in bytes from the workgroup's first.
+        size: bytes in all, with the gaps of alignment.
+    """
+
+    places: Mapping[Parameter, int]
+    size: int
+
+
+def dynamic_lds(kernel: Kernel, launch: OwnLaunch) -> DynamicLds:
+    """The LDS that a launch adds: its arguments' one after the other behind the kernel's own, as ROCm does.
+
+    ``extern __shared__`` begins where the kernel's own LDS ends, which the compiler has aligned for it.
+    """
+    places = {}
+    end = kernel.lds_bytes
+    for parameter, given in zip(kernel.given, launch.arguments, strict=False):
+        if parameter.kind == LDS_POINTER and given.kind == "lds":
+            places[parameter] = -(-end // parameter.alignment) * parameter.alignment
+            end = places[parameter] + int(given.value)
+    return DynamicLds(places, end - kernel.lds_bytes + launch.lds)
+
+
+def geometry_problems(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Iterator[str]:
+    """Why gem5 would not run a kernel with this grid and workgroup."""
+    items, wave = math.prod(launch.workgroup), isa.wave_size
+    if kernel.wave_size != wave:
+        yield f"it is compiled for wavefronts of {kernel.wave_size}; gem5's have {wave}"
+    if items > kernel.largest_workgroup:
+        yield f"a workgroup has {items} work-items, it is compiled for at most {kernel.largest_workgroup}"
+    if kernel.dynamic_stack:
+        yield "its private memory is not known before it runs (recursion, or a call through a pointer)"
+    if kernel.private_bytes and items % wave:
+        yield (
+            f"it uses private memory ({kernel.private_bytes} bytes a work-item), so its workgroups must be "
+            f"whole wavefronts: gem5 would place them over each other; {items} is no multiple of {wave}"
+        )
+
+
+def problems(program: OwnProgram, kernels: KernelsBySource, isa: Isa) -> Iterator[str]:
+    """Everything that is wrong with a program, held against its kernels as compiled for ``isa``."""
+    from apuflow.kernels.reference import expected_outputs
+
+    for launch in dict.fromkeys(program.launches):
+        try:
+            kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
+        except ApuflowError as error:
+            yield str(error)
+            continue
+        wrong = *argument_problems(kernel, launch, program), *geometry_problems(kernel, launch, isa)
+        yield from (f"{launch.kernel}: {each}" for each in wrong)
+    if program.reference is not None:
+        try:
+            expected_outputs(program)
+        except ApuflowError as error:
+            yield str(error)
