@@ -69,9 +69,7 @@ def plans(
 ) -> list[DatabasePlan]:
     """The databases of these GPUs and CU counts."""
     return [
-        plan_database(
-            read_rows(rows), gfx, cus, release="bench", compiler=compiler.identity, sources=kernels
-        )
+        plan_database(read_rows(rows), gfx, cus, release="bench", compiler=compiler.identity, sources=kernels)
         for gfx, cus in gpus
     ]
 

@@ -37,7 +37,7 @@ _APART = "apart"
 _BAND = 0.25
 """Half width of the shaded band around equality."""
 _RUN_BAND = 0.10
-_RUN = {"marker": "o", "linestyle": "none", "color": plot.BLUE, "markersize": 2.5, "alpha": 0.7}
+_RUN: Final[Mapping[str, Any]] = {"marker": "o", "linestyle": "none", "color": plot.BLUE, "markersize": 2.5, "alpha": 0.7}
 _MOST_KERNELS = 40
 """Kernels with a bar of their own: the longest ones."""
 _KERNELS_TITLE = "What the launcher leaves out"

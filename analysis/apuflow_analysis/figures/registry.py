@@ -317,7 +317,7 @@ def planned(
     Returns:
         Names; a figure whose metric no engine reports turns out as a ``notice``.
     """
-    kernels = workloads and any(name in ENGINES and ENGINES[name].tells_kernels for name in engines)
+    kernels = workloads and any(facts.tells_kernels for name, facts in ENGINES.items() if name in engines)
     return tuple(
         spec.name
         for spec in _SPECS

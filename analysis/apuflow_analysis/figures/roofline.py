@@ -73,7 +73,8 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) 
         raise FigureError("no row has operations and memory traffic", key=key)
     figure = plot.new_figure(plot.FULL_WIDTH, 4.1)
     panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
-    numbers, floors, peaks = [], [], [float(rows["rate"].max())]
+    numbers: list[pd.DataFrame] = []
+    floors, peaks = [], [float(rows["rate"].max())]
     visible: set[str] = set()
     left_out: dict[str, list[str]] = {}
     every = _ceilings(selection, rows, 2 if unit == "flop" else 1)

@@ -27,7 +27,7 @@ def render() -> str:
     template = jinja2.Template(file.read_text(encoding="utf-8"), trim_blocks=True)
     tables = {"metrics": METRICS, "quantities": QUANTITIES, "counters": COUNTERS}
     words = {"titles": _TITLES, "aggregates": _AGGREGATES, "formula": _formula, "limits": _range}
-    return template.render(**tables, **words)
+    return str(template.render(**tables, **words))
 
 
 def _formula(text: str) -> str:

@@ -110,9 +110,11 @@ def require_completed(frame: pd.DataFrame) -> None:
     failed = frame[frame["status"] != COMPLETED]
     if len(failed) == 0:
         return
+    rows = failed[["engine", "workload", "point", "status", "evidence"]].to_dict("records")
     lines = [
-        f"{row.engine}/{row.workload}/{row.point}: {row.status}: {row.evidence or 'no evidence recorded'}"
-        for row in failed.itertuples()
+        f"{row['engine']}/{row['workload']}/{row['point']}: {row['status']}: "
+        f"{row['evidence'] or 'no evidence recorded'}"
+        for row in rows
     ]
     raise AnalysisError(
         f"{len(failed)} of {len(frame)} points did not complete\n  " + "\n  ".join(lines),

@@ -54,8 +54,8 @@ def _write(path: Path, text: str) -> Path:
 
 def _column(path: Path, column: str = "value") -> dict[tuple[str, str], Any]:
     """A column of the only dump of a file, by name and sub."""
-    found: dict[tuple[str, str], Any] = read_stats(path).frame().set_index(["name", "sub"])[column].to_dict()
-    return found
+    frame = read_stats(path).frame()
+    return dict(zip(zip(frame["name"], frame["sub"], strict=True), frame[column], strict=True))
 
 
 def _cells(path: Path, name: str, column: str = "value") -> dict[str, Any]:

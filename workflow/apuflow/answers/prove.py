@@ -25,7 +25,7 @@ from apuflow.engines import get_engine, simulating_engine
 from apuflow.engines.preview_batch import batch_columns
 from apuflow.gem5.stats.blocks import open_packed
 from apuflow.gem5.stats.checks import ACTIVE
-from apuflow.miopen.compiler import code_bytes
+from apuflow.miopen.elf import code_bytes
 from apuflow.plan.campaign import Campaign
 from apuflow.prepare.tools import Toolset
 from apuflow_analysis.counters.table import BY_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from apuflow_analysis.tables.bounds import BOUNDS
+from apuflow_analysis.tables.columns import BOUNDS
 
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
-from apuflow.interpret.trace import Trace
-from apuflow.interpret.trace import Traced
-from apuflow.kernels.guest import object_file
-from apuflow.kernels.guest import own_guest
+from apuflow.interpret.trace import Trace, Traced
+from apuflow.kernels.guest import object_file, own_guest
 from apuflow.kernels.metadata import KernelsBySource
 from apuflow.kernels.program import NUMPY_TYPES, OwnProgram
 from apuflow.kernels.reference import expected_outputs

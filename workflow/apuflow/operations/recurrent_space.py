@@ -176,7 +176,7 @@ class Rows:
         moved = {"offset_a": a.offset, "offset_b": b.offset, "offset_c": c.offset}
         moved |= {"step_a": a.step, "step_b": b.step, "step_c": c.step}
         transposed = form[0] == "T", form[1] == "T"
-        gemm = Gemm(m, n, k, *transposed, 1, a.pitch, b.pitch, c.pitch, beta=beta, **moved)
+        gemm = Gemm(m, n, k, *transposed, 1, a.pitch, b.pitch, c.pitch, beta=beta)._replace(**moved)
         args = a.arg("in", "a"), b.arg("in", "b"), c.arg("inout" if beta else "out", "c")
         return product(self.of.kind, self.of.kind, self.direction, args, gemm)
 

@@ -15,7 +15,7 @@ from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, read_run
-from apuflow.launcher import gemm
+from apuflow.launcher.plan import SGEMM
 from apuflow.plan.campaign import Campaign
 from apuflow_analysis.counters.table import NAMES as COUNTERS
 from apuflow_analysis.metrics import compute
@@ -43,7 +43,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         launches = preview.kernels_frame([*modelled.values()], option_rules.defaults(preview.RELEASE))
         cycles = launches["gpu_cycles"] * launches["count"]
         for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
-            rows.append(_row(modelled[str(identifier)], kernel, kernel == gemm.KERNEL, value))
+            rows.append(_row(modelled[str(identifier)], kernel, kernel == SGEMM, value))
     for point in points:
         if is_batch(point.engine):
             continue

@@ -230,7 +230,7 @@ class Sample:
         own = self.members["cost"].to_numpy(float)
         names = self.members.index.to_numpy()
         free = ~np.isin(names, [*self._used, *self._aside])
-        covariance = self._posterior[1]
+        covariance: Array = self._posterior[1]
         quantile = self._quantile(aim.confidence)
         allowed = aim.bound * self._weighted.sum() / quantile
         spent = np.isin(names, [*self._measured, *self._aside])

@@ -123,8 +123,9 @@ class Blocks:
     def _wrong(self, reason: str, at: int | None = None) -> None:
         """Keep the first fault; ``at``: the place of its line in the text."""
         if self.fault is None:
-            counted = at is not None and self._digest is not None
-            line = Block(self._text, at, at, self._lines_before).line if counted else 0
+            line = 0
+            if at is not None and self._digest is not None:
+                line = Block(self._text, at, at, self._lines_before).line
             self.fault = Fault(line, reason)
 
     def _windows(self) -> Iterator[tuple[Text, int, int]]:

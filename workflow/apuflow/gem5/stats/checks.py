@@ -307,7 +307,8 @@ def _check_row(required: RequiredRow, machine: Machine) -> None:
 def _find(pattern: str, machine: Machine) -> list[tuple[str, float | None]]:
     """The rows that a pattern names, with their numbers; None: the row is not there."""
     if pattern.endswith(LAUNCHED):
-        return [(name, value) for name, value in machine.rows.items() if name.endswith(LAUNCHED)][:1]
+        launched = next((name for name in machine.rows if name.endswith(LAUNCHED)), None)
+        return [] if launched is None else [(launched, machine.rows[launched])]
     array, _, rest = pattern.partition("*.")
     names = matching(rest, _first(machine.arrays, array)) if "*" in rest else ()
     patterns = [f"{array}*.{name}" for name in names] or [pattern]
