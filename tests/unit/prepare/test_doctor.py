@@ -9,6 +9,7 @@ import pytest
 from places import ROOT
 from standins.repositories import commit, git
 
+from apuflow.commands.doctor import next_command
 from apuflow.configure import Release, Site, load_release, load_sweep
 from apuflow.configure.site import Gem5Build, Image, Mirrors
 from apuflow.containers import found
@@ -17,7 +18,6 @@ from apuflow.core.errors import EngineError
 from apuflow.prepare import doctor
 from apuflow.prepare.doctor import Check, State, Use, check_gem5_ready, examine, ready
 from apuflow.prepare.gem5 import starts
-from apuflow.prepare.next_command import next_command
 
 
 @pytest.fixture

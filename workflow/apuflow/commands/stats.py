@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core.errors import ApuflowError
 from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from apuflow.core.record import ReleaseFacts
     from apuflow_analysis.counters.counters import Counters
 
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = ("gpu_cycles", "instructions", "ipc", "occupancy", "valu_utilization", "stall_share_memory")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("stats")(stats)
-    app.command("dispatches")(dispatches)
-
-
+@app.command()
 def stats(
     file: Annotated[Path, typer.Argument(help="A run directory or stats.txt, also packed (.gz, .zst, .xz).")],
     select: Annotated[
@@ -43,56 +38,46 @@ def stats(
     import pandas as pd
 
     from apuflow.gem5.stats.reader import read_stats
-    from apuflow_analysis.counters.counters import BY_NAME
 
     file = _statistics(file) if file.is_dir() else file
     _check_unchanged(file)
-    counted: Counters | None = None
+    cut: str | None = None
+    wrong: list[str] = []
+    said: list[str] = []
+    shown = pd.DataFrame()
     if select:
         dumps = read_stats(file, select=select)
-        frame, notes = dumps.frame(), [dumps.cut]
-        wrong: list[str] = []
-        shown = frame[["dump", "name", "sub", "value", "unit"]] if len(frame) else pd.DataFrame()
-        if frame.empty:
-            counted = _counted(file)
-            notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
-            shown = _named(counted, file, select)
+        cut, shown = dumps.cut, dumps.frame()
+    if len(shown):
+        shown = shown[["dump", "name", "sub", "value", "unit"]]
     else:
         counted = _counted(file)
-        notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
-        shown = pd.DataFrame(
-            [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
-            columns=["counter", "value", "unit", "meaning"],
-        )
+        cut, wrong = counted.cut, [str(broken) for broken in counted.broken]
+        said = wrong or ["the file's identities hold"]
+        shown = _named(counted, file, select) if select else _all(counted)
     _show(shown)
-    if counted is not None and not wrong:
-        typer.echo("the file's identities hold", err=True)
-    for text in (*wrong, *(f"cut: {note}" for note in notes if note)):
+    for text in (*said, *([f"cut: {cut}"] if cut else [])):
         typer.echo(text, err=True)
     write_csv(csv, shown)
     if wrong:
         raise typer.Exit(1)
 
 
+@app.command()
 def dispatches(
-    run: Annotated[
-        Path, typer.Argument(help="A run directory: of a preview batch, or with statistics per kernel.")
-    ],
-    by: Annotated[
-        str | None, typer.Option(help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write all columns here.")] = None,
+    run: Path = typer.Argument(help="A run directory: of a preview batch, or with statistics per kernel."),
+    by: str | None = typer.Option(
+        None, help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch."
+    ),
+    csv: Path | None = typer.Option(None, help="Write all columns here."),
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
+    from apuflow.core.terminal import Entry, stacked, terminal_console
     from apuflow_analysis.tables.kernels import phases
 
     if by not in (None, *GROUPS):
-        raise ApuflowError(
-            "the dispatches cannot be grouped by this",
-            key="--by",
-            value=by,
-            remedy=f"one of {', '.join(GROUPS)}",
-        )
+        remedy = f"one of {', '.join(GROUPS)}"
+        raise ApuflowError("the dispatches cannot be grouped by this", key="--by", value=by, remedy=remedy)
     table, varying = _kernels(run)
     texts = [*varying, "dispatch", "dispatches", "workgroups", "layer", "direction", "kernel"]
     texts += ["stand_in", "library", "extrapolated"]
@@ -106,7 +91,11 @@ def dispatches(
             table = named[[*points, *lacking]].merge(table, on="point")
         texts, numbers = [*varying, by, "dispatches"], ["time_share", *_SHOWN]
     texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
-    _show_stacked(table, texts, numbers)
+    entries = []
+    for row in table[[*texts, *numbers]].to_dict("records"):
+        told = ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None))
+        entries.append(Entry(told, [_cell(row[name]) for name in numbers]))
+    terminal_console().print(stacked(numbers, entries))
     write_csv(csv, table)
 
 
@@ -125,23 +114,20 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
     return kernel_table(run), []
 
 
-def _show_stacked(frame: pd.DataFrame, texts: Sequence[str], numbers: Sequence[str]) -> None:
-    from apuflow.core.terminal import Entry, stacked, terminal_console
+def _all(counted: Counters) -> pd.DataFrame:
+    """Every counter, a row each."""
+    import pandas as pd
 
-    entries = [
-        Entry(
-            ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None)),
-            [_cell(row[name]) for name in numbers],
-        )
-        for row in frame[[*texts, *numbers]].to_dict("records")
-    ]
-    terminal_console().print(stacked(numbers, entries))
+    from apuflow_analysis.counters.counters import BY_NAME
+
+    return pd.DataFrame(
+        [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
+        columns=["counter", "value", "unit", "meaning"],
+    )
 
 
 def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
     """Counters and metrics of these names, a row each."""
-    from fnmatch import fnmatchcase
-
     import pandas as pd
 
     from apuflow.core.record import read_run
@@ -198,19 +184,13 @@ def _check_unchanged(file: Path) -> None:
 
 def _counted(file: Path) -> Counters:
     """The counters of a file, with every identity that it breaks: some need rows that no counter needs."""
+    from apuflow.core.record import read_run
     from apuflow.gem5.stats.reader import iter_dumps
     from apuflow_analysis.counters.counters import counters
 
-    facts = _facts_beside(file)
-    return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)
-
-
-def _facts_beside(file: Path) -> ReleaseFacts | None:
-    """What the record in a statistics file's directory says of its gem5; None: there is no record."""
-    from apuflow.core.record import read_run
-
     record = file.parent / "run.json"
-    return read_run(record).release_facts if record.is_file() else None
+    facts = read_run(record).release_facts if record.is_file() else None
+    return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)
 
 
 def _show(frame: pd.DataFrame) -> None:
