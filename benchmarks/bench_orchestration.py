@@ -25,8 +25,8 @@ from pathlib import Path
 
 from apuflow.configure.image_source import ImageSource
 from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
-from apuflow.prepare import ImagePlan, first_image
 from apuflow.prepare.data_file import write_mmap
+from apuflow.prepare.images import ImagePlan, first_image
 from apuflow.run.attempt import prepare, simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation

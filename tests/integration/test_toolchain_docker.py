@@ -22,17 +22,10 @@ from apuflow.core.record import Status
 from apuflow.engines.dnnmark_program import dnnmark_process, kernel_launches
 from apuflow.engines.simulated import gem5_of, mounts, point_facts, provenance
 from apuflow.plan.points import points
-from apuflow.prepare import (
-    DnnmarkRecord,
-    Gem5Record,
-    ImagePlan,
-    ImageRecord,
-    build_dnnmark,
-    build_gem5,
-    fetch_source,
-    first_image,
-)
+from apuflow.prepare.builds import DnnmarkRecord, Gem5Record, build_dnnmark, build_gem5
 from apuflow.prepare.data_file import write_mmap
+from apuflow.prepare.images import ImagePlan, ImageRecord, first_image
+from apuflow.prepare.sources import fetch_source
 from apuflow.run.attempt import simulate
 from apuflow.run.process import RunFailed, Simulation
 

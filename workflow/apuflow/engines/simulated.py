@@ -13,7 +13,8 @@ from apuflow.containers import Mount
 from apuflow.core.files import sha256_file
 from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.gem5.stats.required import RequiredRow
-from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
+from apuflow.prepare.builds import DnnmarkRecord, Gem5Record
+from apuflow.prepare.images import ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
 from apuflow_analysis.counters.terms import relied_on

@@ -21,8 +21,7 @@ from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest, Task, record_of
 from apuflow.plan.storage import Storage, refuse_tools_made_here
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.toolchain import Toolchain
-from apuflow.prepare.tools import Toolset
+from apuflow.prepare.tools import Toolchain, Toolset
 
 Wildcards = Mapping[str, str]
 

@@ -19,8 +19,7 @@ class DockerfileRecord(ToolRecord):
     """Sources of a built image.
 
     Attributes:
-        directory: of the Dockerfile, in gem5's sources.
-        commit: of these sources; None without git.
+        directory: of the Dockerfile, in gem5's sources at ``commit``; None without git.
         repairs: names of the applied repairs in order.
         sha256: by file: of the built Dockerfile, and of other repaired files.
         text: the built Dockerfile.
@@ -40,13 +39,9 @@ class DockerfileRecord(ToolRecord):
 
 @dataclass(frozen=True)
 class DockerfileBuild:
-    """Sources for building an image.
+    """gem5's sources for building an image, and the file that defines repairs of them.
 
     Attributes:
-        checkout: gem5's sources.
-        commit: of these sources; None: unknown.
-        repairs: in the order of application.
-        file: the file that defines the repairs.
         number: of the source in ``image.sources`` of that file, from 0.
     """
 
@@ -77,11 +72,8 @@ def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> Dock
     """
     dockerfile = build.checkout / directory / DOCKERFILE
     if not dockerfile.is_file() or dockerfile.is_symlink():
-        raise EngineError(
-            "no Dockerfile here",
-            file=dockerfile.parent,
-            remedy="correct image.sources in configs/gem5",
-        )
+        remedy = "correct image.sources in configs/gem5"
+        raise EngineError("no Dockerfile here", file=dockerfile.parent, remedy=remedy)
     shutil.copytree(dockerfile.parent, copy, symlinks=True)
     for index, repair in enumerate(build.repairs):
         _make(repair, index, build, directory, copy)
@@ -100,25 +92,18 @@ def _make(repair: Repair, index: int, build: DockerfileBuild, directory: str, co
     place = f"{directory}/{repair.file}" + (f" of gem5 {build.commit[:12]}" if build.commit else "")
     before = _text(copy / repair.file, copy)
     if before is None:
-        raise build.problem(
-            index,
-            "file",
-            f"the repair {repair.name} changes a text file that is not there: {place}",
-            value=repair.file,
-            remedy=f"correct the file, or remove the repair {repair.name}",
-        )
+        message = f"the repair {repair.name} changes a text file that is not there: {place}"
+        remedy = f"correct the file, or remove the repair {repair.name}"
+        raise build.problem(index, "file", message, value=repair.file, remedy=remedy)
     after, count = repair.apply(before)
     if count != repair.times:
-        raise build.problem(
-            index,
-            next(key for key in ("replace", "pattern", "after") if getattr(repair, key) is not None),
-            f"the repair {repair.name} does not match: {place} has its text {_times(count)}, "
-            f"not {_times(repair.times)}",
-            value=repair.sought,
-            remedy=f"make its text longer, so that it matches one place, or say times: {count}"
-            if count
-            else "remove the repair if upstream has mended this, else correct its text after that file",
-        )
+        key = next(key for key in ("replace", "pattern", "after") if getattr(repair, key) is not None)
+        found = f"{place} has its text {_times(count)}, not {_times(repair.times)}"
+        message = f"the repair {repair.name} does not match: {found}"
+        remedy = "remove the repair if upstream has mended this, else correct its text after that file"
+        if count:
+            remedy = f"make its text longer, so that it matches one place, or say times: {count}"
+        raise build.problem(index, key, message, value=repair.sought, remedy=remedy)
     (copy / repair.file).write_bytes(after.encode())
 
 

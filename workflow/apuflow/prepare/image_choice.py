@@ -16,9 +16,8 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 
-DEBIAN_RECIPE = "docker/gcn-gpu-debian"
+_DEBIAN_RECIPE = "docker/gcn-gpu-debian"
 """This project's image without ROCm's runtime: kernels run in it, DNNMark's programs do not start."""
-
 _KINDS: Mapping[ImageMode | None, tuple[ImageKind, ...]] = {
     None: ("local", "registry", "dockerfile", "recipe"),
     "pull": ("registry",),
@@ -49,7 +48,7 @@ def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
     if image.mode == "local":
         return (ImageSource(local=image.name, digest=image.digest),)
     if image.mode in ("debian", "sources"):
-        return (ImageSource(recipe=image.recipe or DEBIAN_RECIPE),)
+        return (ImageSource(recipe=image.recipe or _DEBIAN_RECIPE),)
     if image.name is not None and image.mode != "build":
         return (ImageSource(registry=image.name, digest=image.digest),)
     return tuple(
@@ -60,17 +59,12 @@ def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
 
 
 def locked_source(site: Site, release: Release, root: Path) -> ImageSource | None:
-    """The source that the lock fixes for a release; None without an entry for this site's sources.
-
-    Raises:
-        ConfigError: the lock cannot be read.
-    """
+    """The source that the lock fixes for a release; None without an entry for this site's sources."""
     entry = _read(root).get(release.name)
     if entry is None:
         return None
-    place = (entry.kind, entry.place, entry.commit)
     for source in image_sources(site, release):
-        if (source.kind, source.place, source.commit) == place:
+        if (source.kind, source.place, source.commit) == (entry.kind, entry.place, entry.commit):
             return source.model_copy(update={"digest": entry.digest})
     return None
 
@@ -97,14 +91,10 @@ def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> N
 
 
 def check_recorded(release: Release, site: Site, digest: str | None, record: str, root: Path) -> None:
-    """Refuse a recorded image that differs from the lock's.
+    """Raise ConfigError if a recorded image's digest differs from the lock's.
 
     Args:
-        digest: of the recorded image.
-        record: path of its record.
-
-    Raises:
-        ConfigError: both digests are known and differ.
+        record: path of the image's record.
     """
     locked = locked_source(site, release, root)
     if locked is None or locked.digest is None or digest is None or locked.digest == digest:

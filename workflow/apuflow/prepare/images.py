@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from apuflow.configure.base import IMAGE_NAME
 from apuflow.configure.image_source import ImageKind, ImageSource
 from apuflow.containers import ApptainerEngine, ContainerEngine
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import atomic_write, sha256_file
-from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
-from apuflow.prepare.records import ToolRecord
+from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord
+from apuflow.prepare.recipes import SourcesBuild
+from apuflow.prepare.records import ToolRecord, note, repository_and_tag
 
 if TYPE_CHECKING:
     from apuflow.containers import DockerEngine
-    from apuflow.prepare.image_stages import SourcesBuild
+
+_FULL = re.compile(r"no space left on device|disk quota exceeded", re.I)
+_WITHOUT_IMAGE = (
+    "mend one of these, or name an image of yours (image in configs/site.yaml). Without an image: "
+    "`snakemake --cores all results/kernels/report.html` runs kernels on gem5 with `container: host`, "
+    "`snakemake --cores all results/quickstart/report.html` runs the preview anywhere"
+)
 
 
 class ImageRecord(ToolRecord):
@@ -81,16 +87,8 @@ def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, 
             if len(plan.sources) == 1 or _FULL.search(error.message):
                 raise
             reasons.append((source, error))
-            _note(plan.log, f"passed over: {source}: {error.message}")
+            note(plan.log, f"passed over: {source}: {error.message}")
     raise _no_source(reasons, plan.log)
-
-
-WITHOUT_IMAGE = (
-    "mend one of these, or name an image of yours (image in configs/site.yaml). Without an image: "
-    "`snakemake --cores all results/kernels/report.html` runs kernels on gem5 with `container: host`, "
-    "`snakemake --cores all results/quickstart/report.html` runs the preview anywhere"
-)
-_FULL = re.compile(r"no space left on device|disk quota exceeded", re.I)
 
 
 def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
@@ -119,121 +117,31 @@ def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan)
 
 
 def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
-    from apuflow.containers.docker_connection import engine_errors
+    from apuflow.prepare import docker_images
 
     dockerfile, reference = None, plan.tag
     if source.kind == "registry":
-        reference = _pull(engine, source, plan.log)
+        reference = docker_images.pull(engine, source, plan.log)
     elif source.kind == "local":
         reference = source.place
     elif source.kind == "recipe":
-        _build_recipe(engine, source, plan)
+        assert plan.build is not None
+        docker_images.build_stages(engine, plan.build(source.place), plan.tag, plan.log)
     else:
-        dockerfile = _build_dockerfile(engine, source, plan)
+        build = plan.dockerfile(source)
+        dockerfile = docker_images.build_dockerfile(engine, build, source.place, plan.tag, plan.log)
     if not re.match(IMAGE_NAME, reference):
         raise ConfigError("not an image name", key="image.name", value=reference, remedy="registry/name:tag")
-    with engine_errors(f"find the image {reference}"):
-        image: dict[str, Any] = engine.client.api.inspect_image(reference)  # type: ignore[no-untyped-call]
-    known = reference.partition("@")[2] or str(image["Id"])
-    known = known if known.startswith("sha256:") else f"sha256:{known}"
+    identifier = str(docker_images.inspect(engine, reference)["Id"])
+    known = reference.partition("@")[2] or identifier
     return ImageRecord(
         engine=engine.name,
         kind=source.kind,
         name=source.place,
-        reference=str(image["Id"]),
-        digest=known,
+        reference=identifier,
+        digest=known if known.startswith("sha256:") else f"sha256:{known}",
         dockerfile=dockerfile,
     )
-
-
-def _build_recipe(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> None:
-    from apuflow.prepare.image_stages import build_stages
-
-    assert plan.build is not None
-    build_stages(engine, plan.build(source.place), plan.tag, plan.log)
-
-
-_BROKEN_STEP = (
-    "the log ends with the step that failed: check the network, or change the step by an entry in repairs of "
-    "this source (docs/configuration.md)"
-)
-
-
-def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> DockerfileRecord:
-    """Build a Dockerfile of gem5's sources, repaired in a copy of its directory."""
-    from apuflow.containers.docker_connection import engine_errors
-
-    build = plan.dockerfile(source)
-    with tempfile.TemporaryDirectory(prefix="apuflow-image-") as directory:
-        context = Path(directory) / "context"
-        record = repaired_context(build, source.place, context)
-        _note(plan.log, f"building {plan.tag} from {record}")
-        with engine_errors(f"build {plan.tag}"):
-            lines = engine.client.api.build(
-                path=str(context),
-                tag=plan.tag,
-                rm=True,
-                forcerm=True,
-                network_mode=None if engine.daemon.bridge else "host",
-                decode=True,
-            )
-            _write(plan.log, lines, f"build {plan.tag} from {build.checkout / source.place}", _BROKEN_STEP)
-    return record
-
-
-def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
-    """Pull an image; return ``repository@digest``.
-
-    Docker returns the digest before the pull. Podman (4.3) has no such call and returns it afterwards. The
-    engine keeps finished layers of an interrupted pull.
-    """
-    from apuflow.containers.docker_connection import engine_errors, has_image
-
-    repository, tag = _split(source.place)
-    if engine.daemon.podman and source.digest is None:
-        _fetch(engine, source, tag, log)
-        with engine_errors(f"find the image {source.place}"):
-            image: dict[str, Any] = engine.client.api.inspect_image(source.place)  # type: ignore[no-untyped-call]
-        return next(str(name) for name in image["RepoDigests"] if name.startswith(f"{repository}@"))
-    digest = source.digest if engine.daemon.podman else None
-    reference = f"{repository}@{digest or _registry_digest(engine, source)}"
-    if not has_image(engine.client, reference):
-        _fetch(engine, source, reference.partition("@")[2], log)
-    return reference
-
-
-def _fetch(engine: DockerEngine, source: ImageSource, version: str, log: Path) -> None:
-    """Pull a tag or a digest of a source."""
-    from apuflow.containers.docker_connection import engine_errors
-
-    _note(log, f"pulling {source.place} as {version}")
-    try:
-        with engine_errors(f"pull {source.place}"):
-            lines = engine.client.api.pull(_split(source.place)[0], tag=version, stream=True, decode=True)
-            _write(log, lines, f"pull {source.place}")
-    except EngineError as error:
-        remedy = _registry_remedy(error.message, engine.name, source)
-        raise EngineError(error.message, file=error.file, remedy=remedy) from error
-
-
-def _registry_digest(engine: DockerEngine, source: ImageSource) -> str:
-    """Digest of a registry's image: the source's if the engine has it, else the registry's."""
-    from apuflow.containers.docker_connection import engine_errors, has_image
-    from apuflow.containers.registry import manifest
-
-    wanted = f"{_split(source.place)[0]}@{source.digest}" if source.digest else source.place
-    if source.digest is not None and has_image(engine.client, wanted):
-        return source.digest
-    if engine.daemon.podman:
-        return manifest(source.place, source.digest).digest
-    api = engine.client.api
-    try:
-        with engine_errors(f"ask the registry for {wanted}"):
-            found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
-    except EngineError as error:
-        remedy = _registry_remedy(error.message, engine.name, source)
-        raise EngineError(error.message, remedy=remedy) from error
-    return str(found["Descriptor"]["digest"])
 
 
 def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> str:
@@ -255,7 +163,8 @@ def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> s
 
 def _look(engine: ContainerEngine, source: ImageSource) -> str:
     from apuflow.containers import DockerEngine
-    from apuflow.containers.docker_connection import engine_errors, has_image
+    from apuflow.containers.docker_connection import has_image
+    from apuflow.prepare import docker_images
 
     if source.kind in ("dockerfile", "recipe"):
         return f"to be built from {source}"
@@ -267,8 +176,7 @@ def _look(engine: ContainerEngine, source: ImageSource) -> str:
         return f"{source}, {_size(Path(source.place).stat().st_size)}"
     if not has_image(engine.client, source.place):
         raise EngineError("the engine has no such image", remedy="correct its name")
-    with engine_errors(f"find the image {source.place}"):
-        image: dict[str, Any] = engine.client.api.inspect_image(source.place)  # type: ignore[no-untyped-call]
+    image = docker_images.inspect(engine, source.place)
     return f"{source}, {image['Id']}, {_size(int(image['Size']))} on disk"
 
 
@@ -277,16 +185,17 @@ def _look_in_registry(engine: ContainerEngine, source: ImageSource) -> str:
     from apuflow.containers import DockerEngine
     from apuflow.containers.docker_connection import has_image
     from apuflow.containers.registry import manifest
+    from apuflow.prepare import docker_images
 
     try:
         if not isinstance(engine, DockerEngine):
             found = manifest(source.place, source.digest)
             return f"{source.place}, {found.digest}, {_size(found.layer_bytes)} to pull"
-        digest = _registry_digest(engine, source)
-        if has_image(engine.client, f"{_split(source.place)[0]}@{digest}"):
+        digest = docker_images.registry_digest(engine, source)
+        if has_image(engine.client, f"{repository_and_tag(source.place)[0]}@{digest}"):
             return f"{source.place}, {digest}, pulled already"
     except EngineError as error:
-        remedy = error.remedy or _registry_remedy(error.message, engine.name, source)
+        remedy = error.remedy or docker_images.registry_remedy(error.message, engine.name, source)
         raise EngineError(error.message, remedy=remedy) from error
     try:
         size = f"{_size(manifest(source.place, digest).layer_bytes)} to pull"
@@ -306,46 +215,7 @@ def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path 
         + (f"\n     fix: {error.remedy}" if error.remedy else "")
         for number, (source, error) in enumerate(reasons, 1)
     )
-    return EngineError(f"no source has the image:\n{listed}", file=log, remedy=WITHOUT_IMAGE)
-
-
-def _registry_remedy(message: str, engine: str, source: ImageSource) -> str:
-    """The fix for an error of Docker's distribution client."""
-    if re.search(r"no basic auth|unauthorized|authentication required|denied", message):
-        return f"`{engine} login {source.place.partition('/')[0]}`, if you may use it; else another source"
-    if re.search(r"manifest unknown|not found|name unknown|no such manifest", message):
-        return "the registry has no such image: correct its name, tag or digest"
-    return "check the network and the registry's name"
-
-
-def _note(log: Path, text: str) -> None:
-    with log.open("a", encoding="utf-8") as stream:
-        print(f"apuflow: {text}", file=stream)
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Repository and tag of an image name; a colon before a slash is a port."""
-    repository, _, tag = name.rpartition(":")
-    return (repository, tag) if repository and "/" not in tag else (name, "latest")
-
-
-_WRONG_NAME = "check the name and the network"
-
-
-def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str, remedy: str = _WRONG_NAME) -> None:
-    """Append an engine's progress to the log; raise its error."""
-    with log.open("a", encoding="utf-8") as stream:
-        for line in lines:
-            text = line.get("stream") or line.get("status") or ""
-            if "progressDetail" not in line and text.strip():
-                print(text.rstrip("\n"), file=stream, flush=True)
-            if "error" in line:
-                print(line["error"], file=stream)
-                raise EngineError(
-                    f"cannot {doing}: {str(line['error']).strip().splitlines()[0]}",
-                    file=log,
-                    remedy=remedy,
-                )
+    return EngineError(f"no source has the image:\n{listed}", file=log, remedy=_WITHOUT_IMAGE)
 
 
 def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
@@ -360,7 +230,7 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
     if source.kind == "local":
         file = Path(source.place).resolve()
     else:
-        repository = _split(source.place)[0]
+        repository, _ = repository_and_tag(source.place)
         name = f"{repository}@{source.digest}" if source.digest else source.place
         file = (plan.directory / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.sif").resolve()
         if not file.exists():
@@ -372,7 +242,8 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
                     check=False,
                 )
                 if done.returncode != 0:
-                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=_WRONG_NAME)
+                    remedy = "check the name and the network"
+                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=remedy)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
     pulled = source.kind == "registry" and source.digest

@@ -6,18 +6,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import Field, NonNegativeFloat
 
 from apuflow.configure.base import Model, Size, Text, read
+from apuflow.configure.image_repair import DOCKERFILE
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import sha256_file, write_text
 from apuflow.core.units import format_duration, size_bytes
 
-DOCKERFILE = "Dockerfile"
-NOTES = "recipe.yaml"
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<image>\S+)(?:\s+AS\s+(?P<name>\S+))?\s*$", re.I)
 _ARG = re.compile(r"^\s*ARG\s+(?P<name>[A-Za-z_]\w*)", re.I)
 
@@ -39,21 +38,45 @@ class Recipe:
     Attributes:
         stages: names of the Dockerfile's stages in order; the last one is the image.
         arguments: names of the build arguments that the Dockerfile declares.
-        minutes: estimated time of each stage on two cores; None if unknown.
+        minutes: estimated time of stages on two cores.
         disk_bytes: None if unknown.
     """
 
     directory: Path
     stages: tuple[str, ...]
     arguments: frozenset[str]
-    minutes: Mapping[str, float | None]
+    minutes: Mapping[str, float]
     disk_bytes: int | None
 
     def seconds(self, done: Mapping[str, float]) -> float | None:
         """Estimated time of the remaining stages on two cores; None if one is unknown."""
-        left = [self.minutes[name] for name in self.stages if name not in done]
-        known = [minutes for minutes in left if minutes is not None]
+        left = [name for name in self.stages if name not in done]
+        known = [minutes for name in left if (minutes := self.minutes.get(name)) is not None]
         return sum(known) * 60 if len(known) == len(left) else None
+
+
+@dataclass(frozen=True)
+class SourcesBuild:
+    """Inputs of building an image from a recipe.
+
+    Attributes:
+        note: file of finished stages and their times.
+        base: a Debian suite for debootstrap, or the name of an image (with ``:`` or ``/``); None: the
+        recipe's FROM.
+        arguments: build arguments by name.
+        sources: address or directory of the recipe's sources; a directory becomes part of the build's
+        context.
+        debian: address of Debian's archive; None: the usual one.
+        cores: processors of a stage.
+    """
+
+    recipe: Recipe
+    note: Path
+    base: str | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    sources: str | None = None
+    debian: str | None = None
+    cores: int | None = None
 
 
 def read_recipe(directory: Path) -> Recipe:
@@ -88,21 +111,17 @@ def read_recipe(directory: Path) -> Recipe:
     if len(set(stages)) != len(stages):
         raise ConfigError("two stages of one name", file=file, value=", ".join(stages), remedy="rename one")
     notes = RecipeNotes()
-    if (place := directory / NOTES).is_file():
+    if (place := directory / "recipe.yaml").is_file():
         notes = read(place, RecipeNotes)
-        unknown = [name for name in notes.minutes if name not in stages]
-        if unknown:
-            raise ConfigError(
-                "the Dockerfile has no such stage",
-                file=place,
-                key=f"minutes.{unknown[0]}",
-                remedy=f"one of {', '.join(stages)}",
-            )
+        for name in notes.minutes:
+            if name not in stages:
+                key, remedy = f"minutes.{name}", f"one of {', '.join(stages)}"
+                raise ConfigError("the Dockerfile has no such stage", file=place, key=key, remedy=remedy)
     return Recipe(
         directory,
         stages,
         frozenset(match["name"] for line in lines if (match := _ARG.match(line))),
-        {name: notes.minutes.get(name) for name in stages},
+        notes.minutes,
         size_bytes(notes.disk) if notes.disk else None,
     )
 
@@ -121,8 +140,7 @@ def directory_sha256(directory: Path) -> str:
 def read_done(note: Path) -> dict[str, float]:
     """Seconds of each stage that an earlier build of the same recipe finished."""
     try:
-        known = json.loads(note.read_text(encoding="utf-8"))
-        return {str(name): float(seconds) for name, seconds in known.items()}
+        return {name: float(seconds) for name, seconds in json.loads(note.read_text("utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
