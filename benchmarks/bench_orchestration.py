@@ -24,7 +24,9 @@ from functools import partial
 from pathlib import Path
 
 from apuflow.configure.image_source import ImageSource
-from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import ContainerEngine, Limits, Mount
 from apuflow.prepare.data_file import write_mmap
 from apuflow.prepare.images import ImagePlan, first_image
 from apuflow.run.attempt import prepare, simulate

@@ -14,7 +14,7 @@ from places import ROOT
 from standins import repositories
 
 from apuflow.configure.point import Point
-from apuflow.containers import HostEngine
+from apuflow.containers.host import HostEngine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
 from apuflow.engines import preview_batch

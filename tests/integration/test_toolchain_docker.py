@@ -16,7 +16,8 @@ from standins.repositories import behave, make_gem5, make_resources
 from apuflow.configure import Release, load_release, load_sweep
 from apuflow.configure.image_source import ImageSource
 from apuflow.configure.point import Point
-from apuflow.containers import DockerEngine, Limits
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.job import Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
 from apuflow.engines.dnnmark_program import dnnmark_process, kernel_launches

@@ -14,7 +14,7 @@ from sweep_texts import HEAD
 
 from apuflow.configure import load_release, load_site, load_sweep, release_names
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import Exit, Job
+from apuflow.containers.job import Exit, Job
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.plan.points import points
 from apuflow.prepare import stages

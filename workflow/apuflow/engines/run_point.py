@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from apuflow.configure.point import Point
-from apuflow.containers import Limits
+from apuflow.containers.job import Limits
 from apuflow.core import paths
 from apuflow.core.files import wait_for_files
 from apuflow.core.record import RunRecord

@@ -9,7 +9,7 @@ from pathlib import Path
 from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.point import Point
-from apuflow.containers import Mount
+from apuflow.containers.job import Mount
 from apuflow.core.files import sha256_file
 from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.gem5.stats.required import RequiredRow

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import ContainerEngine
+from apuflow.containers.job import ContainerEngine
 from apuflow.core.errors import EngineError
 from apuflow.core.files import remembered_sha256, sha256_file
 from apuflow.prepare import quick_pipeline
@@ -27,7 +27,6 @@ class Gem5Record(ToolRecord):
     Attributes:
         binary: absolute path of gem5.opt; ``sha256`` is of its bytes.
         script: absolute path of apu_se.py of the same sources.
-        source: checkout of binary and script.
         target: build target (GCN3_X86, VEGA_X86); None for a binary that the site supplies.
         arguments: of scons besides the target.
         patches: of the sources by their names in the configuration, with the start of the hash.
@@ -152,14 +151,10 @@ def starts(binary: Path, seconds: float = 60.0) -> str | None:
 
 
 def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
-    """Check gem5 and return its record.
+    """Check gem5 and return its record, whose ``file`` has a note beside it that avoids hashing again.
 
-    Args:
-        file: the record's file. A note next to it avoids hashing an unchanged binary again.
-
-    Raises:
-        EngineError: program or scripts of a gem5 built here have changed. A site's gem5 may change, because
-        its hash is part of the points' identity; the record then has the new hash.
+    Raises EngineError if program or scripts of a gem5 built here have changed. A site's gem5 may change,
+    because its hash is part of the points' identity; the record then has the new hash.
     """
     actual = _hash(Path(record.binary), file.with_name(f".{file.name}.seen"))
     if actual != record.sha256:
@@ -207,8 +202,7 @@ def build_dnnmark(
 ) -> DnnmarkRecord:
     """``./setup.sh HIP`` and ``make`` in DNNMark's directory, as its README says. Minutes.
 
-    Raises:
-        EngineError: a step failed (the message ends with its last lines), or programs are missing.
+    Raises EngineError if a step failed (the message ends with its last lines), or programs are missing.
     """
     directory = Path(source.path) / _DNNMARK
     if not (directory / "setup.sh").is_file():

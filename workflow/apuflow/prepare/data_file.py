@@ -39,8 +39,7 @@ def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 def write_mmap(path: Path, size: int) -> None:
     """Write the file atomically, with the same bytes for a size on all machines. The block repeats.
 
-    Raises:
-        ApuflowError: the disk is full, or the file reads back wrong.
+    Raises ApuflowError if the disk is full, or the file reads back wrong.
     """
     if size <= 0 or size % PAGE:
         raise ApuflowError("the data file's size must be whole pages", value=size, remedy="see file_bytes()")

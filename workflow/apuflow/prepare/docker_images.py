@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from apuflow.configure.image_source import ImageSource
-from apuflow.containers.docker import DockerEngine
-from apuflow.containers.docker_connection import engine_errors, has_image
+from apuflow.containers.docker import DockerEngine, engine_errors, has_image
 from apuflow.containers.registry import manifest
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.units import format_duration

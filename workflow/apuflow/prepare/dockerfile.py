@@ -39,11 +39,7 @@ class DockerfileRecord(ToolRecord):
 
 @dataclass(frozen=True)
 class DockerfileBuild:
-    """gem5's sources for building an image, and the file that defines repairs of them.
-
-    Attributes:
-        number: of the source in ``image.sources`` of that file, from 0.
-    """
+    """gem5's sources for building an image; ``file`` has the repairs in its ``image.sources[number]``."""
 
     checkout: Path = Path()
     commit: str | None = None
@@ -59,16 +55,11 @@ class DockerfileBuild:
 
 
 def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> DockerfileRecord:
-    """Copy a Dockerfile's directory and repair the copy.
-
-    Args:
-        directory: of the Dockerfile, in the checkout.
-        copy: the new directory.
+    """Copy a Dockerfile's ``directory`` of the checkout and repair the copy.
 
     Raises:
         EngineError: there is no Dockerfile.
-        ConfigError: a repair's file is missing, or its text does not occur ``times`` times; with the repair's
-            file and line.
+        ConfigError: a repair's file is missing, or its text does not occur ``times`` times; with the line.
     """
     dockerfile = build.checkout / directory / DOCKERFILE
     if not dockerfile.is_file() or dockerfile.is_symlink():

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from apuflow.configure import Release, Site
 from apuflow.configure.products import on_gem5
-from apuflow.containers import container_engine
+from apuflow.containers.found import container_engine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
@@ -75,11 +75,7 @@ class Check:
 
 
 def examine(site: Site, release: Release, project: Path, *, network: bool = True) -> list[Check]:
-    """Run all checks that need no expensive start.
-
-    Args:
-        network: also contact source repositories and registries.
-    """
+    """Run all checks that need no expensive start; ``network``: ask source repositories and registries."""
     machine = _Machine(site.of(release.name), release, project, network)
     container = _attempt("container engine", SIMULATING, machine.container)
     groups: tuple[Callable[[], Iterable[Check]], ...] = (
@@ -119,11 +115,8 @@ def check_gem5_ready(
 ) -> None:
     """Stop before an expensive stage that cannot work on this machine.
 
-    Args:
-        target: the requested file of results/, without its sweep.
-
-    Raises:
-        EngineError: all missing requirements, their fixes, and the preview's command for the target.
+    Raises EngineError with all missing requirements, their fixes, and the preview's command for the target,
+    a file of results/ without its sweep.
     """
     lacking = missing(examine(site, release, project, network=False), use)
     if not lacking:
@@ -273,11 +266,7 @@ class _Machine:
         yield _checked(name, uses, good, detail, f"check the network, or {MIRROR}")
 
     def image(self, *, ask: bool) -> Iterator[Check]:
-        """The image that would be used; for a recipe with the remaining stages.
-
-        Args:
-            ask: the engine and the registry.
-        """
+        """The image that would be used; for a recipe with the remaining stages. ``ask``: the registry."""
         site, release, project = self.site, self.release, self.project
         if site.container_engine == "host":
             return

@@ -76,11 +76,7 @@ def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSourc
 
 
 def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> None:
-    """Fix the source of a release's image; an existing entry stays.
-
-    Args:
-        digest: from a registry. Local and built images have no fixed digest.
-    """
+    """Fix the source of a release's image, of a registry with its digest; an existing entry stays."""
     entries = _read(root)
     if release in entries or source.kind == "local":
         return
@@ -91,11 +87,7 @@ def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> N
 
 
 def check_recorded(release: Release, site: Site, digest: str | None, record: str, root: Path) -> None:
-    """Raise ConfigError if a recorded image's digest differs from the lock's.
-
-    Args:
-        record: path of the image's record.
-    """
+    """Raise ConfigError if the digest of the image of a ``record`` differs from the lock's."""
     locked = locked_source(site, release, root)
     if locked is None or locked.digest is None or digest is None or locked.digest == digest:
         return

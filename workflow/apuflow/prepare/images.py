@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from apuflow.configure.base import IMAGE_NAME
 from apuflow.configure.image_source import ImageKind, ImageSource
-from apuflow.containers import ApptainerEngine, ContainerEngine
+from apuflow.containers.apptainer import ApptainerEngine
+from apuflow.containers.job import ContainerEngine
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import atomic_write, sha256_file
 from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord
@@ -19,7 +20,7 @@ from apuflow.prepare.recipes import SourcesBuild
 from apuflow.prepare.records import ToolRecord, note, repository_and_tag
 
 if TYPE_CHECKING:
-    from apuflow.containers import DockerEngine
+    from apuflow.containers.docker import DockerEngine
 
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.I)
 _WITHOUT_IMAGE = (
@@ -53,7 +54,7 @@ class ImagePlan:
     """How to get an image.
 
     Attributes:
-        sources: sources in order; a failing one is skipped.
+        sources: in order; a failing one is skipped.
         tag: name of a built image.
         dockerfile: returns the build of a source of kind dockerfile; called when needed.
         build: inputs of a source of kind recipe.
@@ -98,7 +99,7 @@ def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan)
         EngineError: it cannot be made or found, or is not the one of the source's digest.
         ConfigError: the source does not go with the engine.
     """
-    from apuflow.containers import DockerEngine
+    from apuflow.containers.docker import DockerEngine
 
     if isinstance(engine, ApptainerEngine):
         record = _apptainer(engine, source, plan)
@@ -145,11 +146,7 @@ def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> Image
 
 
 def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> str:
-    """Describe the source that would give the image, without pulling or building.
-
-    Raises:
-        EngineError: no source has it; one message with all reasons.
-    """
+    """Describe the source that would give the image. Raises EngineError with all reasons if there is none."""
     reasons: list[tuple[ImageSource, DescribedError]] = []
     for source in sources:
         try:
@@ -162,8 +159,7 @@ def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> s
 
 
 def _look(engine: ContainerEngine, source: ImageSource) -> str:
-    from apuflow.containers import DockerEngine
-    from apuflow.containers.docker_connection import has_image
+    from apuflow.containers.docker import DockerEngine, has_image
     from apuflow.prepare import docker_images
 
     if source.kind in ("dockerfile", "recipe"):
@@ -182,8 +178,7 @@ def _look(engine: ContainerEngine, source: ImageSource) -> str:
 
 def _look_in_registry(engine: ContainerEngine, source: ImageSource) -> str:
     """Digest of a registry's image, and bytes to pull."""
-    from apuflow.containers import DockerEngine
-    from apuflow.containers.docker_connection import has_image
+    from apuflow.containers.docker import DockerEngine, has_image
     from apuflow.containers.registry import manifest
     from apuflow.prepare import docker_images
 

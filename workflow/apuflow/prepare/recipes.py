@@ -39,7 +39,6 @@ class Recipe:
         stages: names of the Dockerfile's stages in order; the last one is the image.
         arguments: names of the build arguments that the Dockerfile declares.
         minutes: estimated time of stages on two cores.
-        disk_bytes: None if unknown.
     """
 
     directory: Path
@@ -61,13 +60,10 @@ class SourcesBuild:
 
     Attributes:
         note: file of finished stages and their times.
-        base: a Debian suite for debootstrap, or the name of an image (with ``:`` or ``/``); None: the
-        recipe's FROM.
-        arguments: build arguments by name.
-        sources: address or directory of the recipe's sources; a directory becomes part of the build's
-        context.
+        base: a Debian suite for debootstrap, or an image's name (with ``:`` or ``/``); None: as in FROM.
+        sources: address of the recipe's sources, or a directory that becomes part of the build's context.
         debian: address of Debian's archive; None: the usual one.
-        cores: processors of a stage.
+        cores: of a stage; None: all.
     """
 
     recipe: Recipe
@@ -82,9 +78,8 @@ class SourcesBuild:
 def read_recipe(directory: Path) -> Recipe:
     """Read the recipe of a directory.
 
-    Raises:
-        ConfigError: the Dockerfile is missing, a stage before the last has no name, a name is repeated, or
-        ``recipe.yaml`` is wrong or names an unknown stage.
+    Raises ConfigError if the Dockerfile is missing, a stage before the last has no name, a name is repeated,
+    or ``recipe.yaml`` is wrong or names an unknown stage.
     """
     file = directory / DOCKERFILE
     try:

@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.containers import ContainerEngine, Job, Labels, Limits, Mount
+from apuflow.containers.job import ContainerEngine, Job, Limits, Mount
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.files import write_text
+from apuflow.core.owner import Labels
 from apuflow.run.progress import tail
 
 
@@ -56,8 +57,7 @@ def run_step(
 ) -> None:
     """Run a build step; its working directory is mounted writable and holds its HOME.
 
-    Raises:
-        EngineError: it failed; the message ends with its last lines.
+    Raises EngineError if it failed; the message ends with its last lines.
     """
     engine.remove_leftovers(project)
     exit_ = engine.run(

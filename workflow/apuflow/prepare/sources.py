@@ -20,12 +20,7 @@ MIRROR = "name a local mirror under `mirrors` in configs/site.yaml"
 
 
 class SourceRecord(ToolRecord):
-    """The used sources.
-
-    Attributes:
-        commit: of the checkout; None without git.
-        changes_sha256: of the uncommitted changes, if they are allowed and exist.
-    """
+    """The used sources, their commit (None without git), and a hash of uncommitted changes."""
 
     path: str
     commit: str | None
@@ -61,16 +56,11 @@ def origin(repository: str, release: Release, site: Site) -> Origin:
 
 
 def fetch_source(place: str, commit: str, destination: Path) -> SourceRecord:
-    """Make a checkout of a commit at ``destination`` atomically.
-
-    Args:
-        place: of the repository: a URL or a local directory.
-        commit: full hash; only this commit is fetched if the server allows it, else everything.
+    """Make a checkout of a commit of the repository at ``place``, a URL or a directory, atomically.
 
     An existing clean checkout of that commit is kept. Anything else there is refused.
 
-    Raises:
-        EngineError: no git, no such repository or commit, no network, or another existing directory.
+    Raises EngineError: no git, no such repository or commit, no network, or another existing directory.
     """
     if not destination.exists():
         if place.startswith("-"):
@@ -84,11 +74,7 @@ def fetch_source(place: str, commit: str, destination: Path) -> SourceRecord:
 
 
 def clone_into(directory: Path, place: str, commit: str) -> None:
-    """Check out a commit of the repository at ``place`` in an empty directory.
-
-    Raises:
-        EngineError: no git, no such repository or commit, no network.
-    """
+    """Check out a commit of the repository at ``place`` in an empty directory."""
     git(directory, "init", "--quiet")
     _fetch(directory, place, commit)
     git(directory, "-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", commit)
@@ -97,6 +83,7 @@ def clone_into(directory: Path, place: str, commit: str) -> None:
 
 
 def _fetch(directory: Path, place: str, commit: str) -> None:
+    """Fetch only this commit if the server allows it, else everything."""
     single = ["fetch", "--quiet", "--depth", "1", "--no-tags", "--", place, commit]
     everything = ["fetch", "--quiet", "--tags", "--", place, "+refs/heads/*:refs/remotes/origin/*"]
     try:
@@ -115,14 +102,9 @@ def _fetch(directory: Path, place: str, commit: str) -> None:
 
 
 def use_checkout(path: Path, *, commit: str | None = None, allow_dirty: bool = False) -> SourceRecord:
-    """Record an existing checkout.
+    """Record an existing checkout, with a hash of its uncommitted changes if these are allowed.
 
-    Args:
-        commit: the required commit; None: any.
-        allow_dirty: accept uncommitted changes and record their hash.
-
-    Raises:
-        EngineError: it is missing, at another commit, or has forbidden changes.
+    Raises EngineError if it is missing, at another commit than the required one, or has forbidden changes.
     """
     if not path.is_dir():
         remedy = "correct the path in configs/site.yaml"
@@ -186,15 +168,10 @@ def read_patches(places: Sequence[str], root: Path) -> tuple[Patch, ...]:
 
 
 def patched_source(source: SourceRecord, patches: Sequence[Patch], directory: Path) -> SourceRecord:
-    """Make a checkout with patches atomically below ``directory``.
+    """Make a checkout with patches atomically below ``directory``, named by commit and patches.
 
-    Args:
-        source: the original checkout, which stays unchanged.
-        directory: place of patched checkouts, which are named by commit and patches.
-
-    Raises:
-        EngineError: the checkout has changes or no commit, a patch does not apply (with file and place), or
-        the patched checkout was changed.
+    Raises EngineError if the original checkout has changes or no commit, a patch does not apply (with file
+    and place), or the patched checkout was changed.
     """
     if source.commit is None or source.dirty:
         remedy = "commit or undo the changes there, or make them a patch, too"

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from apuflow.configure.image_source import ImageSource
 from apuflow.configure.products import WITHOUT
-from apuflow.containers import ContainerEngine, Job, Labels, Mount, container_engine
+from apuflow.containers.found import container_engine
+from apuflow.containers.job import ContainerEngine, Job, Mount
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.owner import Labels
 from apuflow.kernels.sources import compile_own, is_own
 from apuflow.launcher.plan import source_directory
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
@@ -82,10 +84,8 @@ def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
 def source(tools: Toolset, repository: str, out: Path) -> None:
     """Stage ``source``: a repository at its pinned commit, or the site's checkout.
 
-    The site's checkout of rocBLAS or Tensile must also be at the commit of apuflow's tables.
-
-    Raises:
-        EngineError: it is not available; for rocBLAS and Tensile the fix also names what runs without it.
+    That of rocBLAS or Tensile must also be at the commit of apuflow's tables; if these are not available, the
+    error's fix also names what runs without them.
     """
     found = origin(repository, tools.release, tools.site)
     is_library = repository in ("rocblas", "tensile")

@@ -181,13 +181,9 @@ class Toolset:
         )
 
     def product_library(self, launches: Iterable[Launch], gfx: str) -> ProductLibrary:
-        """The library directory with which the image's rocBLAS runs these launches.
+        """The library directory with which the image's rocBLAS runs launches of ``library_launches``.
 
-        Args:
-            launches: of ``rocblas.call.library_launches``.
-
-        Raises:
-            ConfigError: rocBLAS has no such kernel for a product.
+        Raises ConfigError if rocBLAS has no such kernel for a product.
         """
         launches, objects = tuple(launches), dict[str, KernelObject]()
         for launch in launches:
