@@ -16,9 +16,8 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.engines.simulated import provenance
 from apuflow.plan.points import points
 from apuflow.prepare.builds import Gem5Record
-from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
-from apuflow.prepare.image_choice import lock, locked_source
-from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.images import ImageRecord, lock, locked_source
+from apuflow.prepare.recipes import DockerfileBuild, DockerfileRecord, repaired_context
 from apuflow.prepare.requests import request
 from apuflow.prepare.sources import SourceRecord
 

@@ -21,8 +21,15 @@ from apuflow.containers.docker import DockerEngine, engine_errors, has_image
 from apuflow.containers.registry import manifest
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.units import format_duration
-from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
-from apuflow.prepare.recipes import SourcesBuild, cost, read_done, write_done
+from apuflow.prepare.recipes import (
+    DockerfileBuild,
+    DockerfileRecord,
+    SourcesBuild,
+    cost,
+    read_done,
+    repaired_context,
+    write_done,
+)
 from apuflow.prepare.records import note, repository_and_tag
 
 SOURCES_DIRECTORY = "sources"

@@ -21,8 +21,7 @@ from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
 from apuflow.miopen.compiler import host_compiler
 from apuflow.prepare.builds import existing_dnnmark, existing_gem5, starts
-from apuflow.prepare.image_choice import sources_to_try
-from apuflow.prepare.images import look_for_image
+from apuflow.prepare.images import look_for_image, sources_to_try
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.requests import request
 from apuflow.prepare.sources import MIRROR, gem5_patches, origin, read_patches, use_checkout
@@ -85,7 +84,9 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         lambda: [container],
         machine.gem5,
         machine.dnnmark,
-        lambda: [_attempt("compiler for GPU kernels", _COMPILING, _clang)],
+        lambda: [
+            _attempt("compiler for GPU kernels", _COMPILING, lambda: host_compiler().identity.splitlines()[0])
+        ],
         machine.kernel_sources,
         machine.library,
         lambda: [_attempt("C compiler for the launcher", (Use.KERNELS,), _c_compiler)],
@@ -337,10 +338,6 @@ def _home() -> str:
     if not os.access(there, os.W_OK | os.X_OK):
         raise EngineError(f"Snakemake cannot write its cache to {cache}", remedy=remedy)
     return str(home)
-
-
-def _clang() -> str:
-    return host_compiler().identity.splitlines()[0]
 
 
 def _c_compiler() -> str:

@@ -1,22 +1,27 @@
-"""Container images: pulled, local, or built from a Dockerfile."""
+"""Container images: their possible sources, the one that ``images.lock.yaml`` fixes, and how to get it."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from apuflow.configure.base import IMAGE_NAME
+import yaml
+from pydantic import Field
+
+from apuflow.configure.base import IMAGE_NAME, Model, Name, read
 from apuflow.configure.image_source import ImageKind, ImageSource
+from apuflow.configure.release import Release
+from apuflow.configure.site import ImageMode, Site
 from apuflow.containers.apptainer import ApptainerEngine
 from apuflow.containers.job import ContainerEngine
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
-from apuflow.core.files import atomic_write, sha256_file
-from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord
-from apuflow.prepare.recipes import SourcesBuild
+from apuflow.core.files import atomic_write, sha256_file, write_text
+from apuflow.prepare.recipes import DockerfileBuild, DockerfileRecord, SourcesBuild
 from apuflow.prepare.records import ToolRecord, note, repository_and_tag
 
 if TYPE_CHECKING:
@@ -28,6 +33,28 @@ _WITHOUT_IMAGE = (
     "`snakemake --cores all results/kernels/report.html` runs kernels on gem5 with `container: host`, "
     "`snakemake --cores all results/quickstart/report.html` runs the preview anywhere"
 )
+_DEBIAN_RECIPE = "docker/gcn-gpu-debian"
+"""This project's image without ROCm's runtime: kernels run in it, DNNMark's programs do not start."""
+_KINDS: Mapping[ImageMode | None, tuple[ImageKind, ...]] = {
+    None: ("local", "registry", "dockerfile", "recipe"),
+    "pull": ("registry",),
+    "build": ("dockerfile",),
+}
+"""Kinds of the release's sources by mode."""
+
+_HEAD = """\
+# Which image each gem5 release runs in. apuflow adds an entry when an image is found for the first time.
+# Commit this file: the next run and the next person then get the same content. To take another image, remove
+# the release's entry.
+"""
+
+
+class ImageLock(Model):
+    """Content of ``images.lock.yaml``."""
+
+    images: dict[Name, ImageSource] = Field(
+        description="by release: the source that gave its image; of a registry with its digest"
+    )
 
 
 class ImageRecord(ToolRecord):
@@ -68,6 +95,72 @@ class ImagePlan:
     dockerfile: Callable[[ImageSource], DockerfileBuild] = lambda _: DockerfileBuild()
     build: Callable[[str], SourcesBuild] | None = None
     directory: Path = Path("images")
+
+
+def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
+    """Sources of the release's image on this site, in order."""
+    image = site.image
+    if image.sources is not None:
+        return image.sources
+    if image.mode == "local":
+        return (ImageSource(local=image.name, digest=image.digest),)
+    if image.mode in ("debian", "sources"):
+        return (ImageSource(recipe=image.recipe or _DEBIAN_RECIPE),)
+    if image.name is not None and image.mode != "build":
+        return (ImageSource(registry=image.name, digest=image.digest),)
+    return tuple(
+        source.model_copy(update={"digest": image.digest}) if image.digest and kind == "registry" else source
+        for source in release.image.sources
+        if (kind := source.kind) in _KINDS[image.mode]
+    )
+
+
+def locked_source(site: Site, release: Release, root: Path) -> ImageSource | None:
+    """The source that the lock fixes for a release; None without an entry for this site's sources."""
+    entry = _locked(root).get(release.name)
+    if entry is None:
+        return None
+    for source in image_sources(site, release):
+        if (source.kind, source.place, source.commit) == (entry.kind, entry.place, entry.commit):
+            return source.model_copy(update={"digest": entry.digest})
+    return None
+
+
+def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSource, ...]:
+    """The source that the lock fixes, else all sources of site and release, in order."""
+    locked = locked_source(site, release, root)
+    return image_sources(site, release) if locked is None else (locked,)
+
+
+def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> None:
+    """Fix the source of a release's image, of a registry with its digest; an existing entry stays."""
+    entries = _locked(root)
+    if release in entries or source.kind == "local":
+        return
+    pinned = {"digest": digest if source.kind == "registry" else None, "repairs": ()}
+    entries[release] = source.model_copy(update=pinned)
+    plain = ImageLock(images=dict(sorted(entries.items()))).model_dump(mode="json", exclude_defaults=True)
+    write_text(root / paths.image_lock(), _HEAD + yaml.safe_dump(plain, sort_keys=False))
+
+
+def check_recorded(release: Release, site: Site, digest: str | None, record: str, root: Path) -> None:
+    """Raise ConfigError if the digest of the image of a ``record`` differs from the lock's."""
+    locked = locked_source(site, release, root)
+    if locked is None or locked.digest is None or digest is None or locked.digest == digest:
+        return
+    raise ConfigError(
+        f"this project ran gem5 {release.name} in another image than the lock fixes: {digest}",
+        file=paths.image_lock(),
+        key=f"images.{release.name}.digest",
+        value=locked.digest,
+        remedy=f"to take the locked image, remove {record} and what was built in the other one "
+        f"(build/toolchain/{release.name}); to keep the other one, remove the entry from the lock",
+    )
+
+
+def _locked(root: Path) -> dict[str, ImageSource]:
+    path = root / paths.image_lock()
+    return dict(read(path, ImageLock).images) if path.is_file() else {}
 
 
 def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, ImageSource | None]:

@@ -1,21 +1,24 @@
-"""Recipes of container images: a directory with a Dockerfile of several stages, and their cost."""
+"""What images are built from: recipes of several stages, and gem5's Dockerfile with repairs in a copy."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import Field, NonNegativeFloat
 
+from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, Size, Text, read
-from apuflow.configure.image_repair import DOCKERFILE
-from apuflow.core.errors import ConfigError
+from apuflow.configure.image_repair import DOCKERFILE, Repair
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import sha256_file, write_text
 from apuflow.core.units import format_duration, size_bytes
+from apuflow.prepare.records import ToolRecord
 
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(?P<image>\S+)(?:\s+AS\s+(?P<name>\S+))?\s*$", re.I)
 _ARG = re.compile(r"^\s*ARG\s+(?P<name>[A-Za-z_]\w*)", re.I)
@@ -152,3 +155,100 @@ def cost(recipe: Recipe, done: Mapping[str, float]) -> str:
     time = "time not known" if seconds is None else f"about {format_duration(seconds)} on two cores"
     disk = f", {recipe.disk_bytes / (1 << 30):.0f} GB of disk" if recipe.disk_bytes else ""
     return f"{len(left)} of {len(recipe.stages)} stages to build ({', '.join(left)}): {time}{disk}"
+
+
+class DockerfileRecord(ToolRecord):
+    """Sources of a built image.
+
+    Attributes:
+        directory: of the Dockerfile, in gem5's sources at ``commit``; None without git.
+        repairs: names of the applied repairs in order.
+        sha256: by file: of the built Dockerfile, and of other repaired files.
+        text: the built Dockerfile.
+    """
+
+    directory: str
+    commit: str | None
+    repairs: tuple[str, ...]
+    sha256: dict[str, str]
+    text: str
+
+    def __str__(self) -> str:
+        commit = f" of gem5 {self.commit[:12]}" if self.commit else ""
+        repairs = f", repairs {', '.join(self.repairs)}" if self.repairs else ""
+        return f"{self.directory}/{DOCKERFILE}{commit} (sha256 {self.sha256[DOCKERFILE]}){repairs}"
+
+
+@dataclass(frozen=True)
+class DockerfileBuild:
+    """gem5's sources for building an image; ``file`` has the repairs in its ``image.sources[number]``."""
+
+    checkout: Path = Path()
+    commit: str | None = None
+    repairs: Sequence[Repair] = ()
+    file: Path = Path()
+    number: int = 0
+
+    def problem(self, repair: int, key: str, message: str, *, value: str, remedy: str) -> ConfigError:
+        """The error of a repair's key, with its line in the file."""
+        location = ("image", "sources", self.number, "repairs", repair, key)
+        file = yaml_source.load(self.file).where(location)
+        return ConfigError(message, file=file, key=yaml_source.dotted(location), value=value, remedy=remedy)
+
+
+def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> DockerfileRecord:
+    """Copy a Dockerfile's ``directory`` of the checkout and repair the copy.
+
+    Raises:
+        EngineError: there is no Dockerfile.
+        ConfigError: a repair's file is missing, or its text does not occur ``times`` times; with the line.
+    """
+    dockerfile = build.checkout / directory / DOCKERFILE
+    if not dockerfile.is_file() or dockerfile.is_symlink():
+        remedy = "correct image.sources in configs/gem5"
+        raise EngineError("no Dockerfile here", file=dockerfile.parent, remedy=remedy)
+    shutil.copytree(dockerfile.parent, copy, symlinks=True)
+    for index, repair in enumerate(build.repairs):
+        _make(repair, index, build, directory, copy)
+    changed = dict.fromkeys((DOCKERFILE, *(repair.file for repair in build.repairs)))
+    return DockerfileRecord(
+        directory=directory,
+        commit=build.commit,
+        repairs=tuple(repair.name for repair in build.repairs),
+        sha256={name: hashlib.sha256((copy / name).read_bytes()).hexdigest() for name in changed},
+        text=(copy / DOCKERFILE).read_bytes().decode(errors="replace"),
+    )
+
+
+def _make(repair: Repair, index: int, build: DockerfileBuild, directory: str, copy: Path) -> None:
+    """Apply a repair to the copy."""
+    place = f"{directory}/{repair.file}" + (f" of gem5 {build.commit[:12]}" if build.commit else "")
+    before = _text(copy / repair.file, copy)
+    if before is None:
+        message = f"the repair {repair.name} changes a text file that is not there: {place}"
+        remedy = f"correct the file, or remove the repair {repair.name}"
+        raise build.problem(index, "file", message, value=repair.file, remedy=remedy)
+    after, count = repair.apply(before)
+    if count != repair.times:
+        key = next(key for key in ("replace", "pattern", "after") if getattr(repair, key) is not None)
+        found = f"{place} has its text {_times(count)}, not {_times(repair.times)}"
+        message = f"the repair {repair.name} does not match: {found}"
+        remedy = "remove the repair if upstream has mended this, else correct its text after that file"
+        if count:
+            remedy = f"make its text longer, so that it matches one place, or say times: {count}"
+        raise build.problem(index, key, message, value=repair.sought, remedy=remedy)
+    (copy / repair.file).write_bytes(after.encode())
+
+
+def _text(file: Path, copy: Path) -> str | None:
+    """Text of a file of the copy; None: missing, outside of it, or not text."""
+    if not file.is_file() or not file.resolve().is_relative_to(copy.resolve()):
+        return None
+    try:
+        return file.read_bytes().decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _times(count: int) -> str:
+    return {0: "nowhere", 1: "once"}.get(count, f"{count} times")

@@ -20,7 +20,7 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256
 from apuflow.core.git import changes_of, commit_of
 from apuflow.prepare import quick_pipeline
-from apuflow.prepare.image_choice import check_recorded, image_sources
+from apuflow.prepare.images import check_recorded, image_sources
 from apuflow.prepare.recipes import directory_sha256
 from apuflow.prepare.sources import Origin, gem5_patches, origin
 from apuflow.rocblas.tables import ROCBLAS_COMMIT, TENSILE_COMMIT

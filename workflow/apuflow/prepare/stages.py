@@ -17,9 +17,8 @@ from apuflow.launcher.plan import source_directory
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
 from apuflow.prepare.builds import build_dnnmark, build_gem5, existing_dnnmark, existing_gem5
-from apuflow.prepare.dockerfile import DockerfileBuild
-from apuflow.prepare.image_choice import lock
-from apuflow.prepare.images import ImagePlan, first_image
+from apuflow.prepare.images import ImagePlan, first_image, lock
+from apuflow.prepare.recipes import DockerfileBuild
 from apuflow.prepare.records import read_record, write_record
 from apuflow.prepare.requests import gem5_build
 from apuflow.prepare.sources import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from apuflow.configure import Release, Site, load_release, load_site, load_workload
 from apuflow.configure.image_source import ImageSource
@@ -21,8 +21,7 @@ from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.miopen.prepare import DatabasePlan, directory_identity, plan_database
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
-from apuflow.prepare.image_choice import check_recorded, sources_to_try
-from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.images import ImageRecord, check_recorded, sources_to_try
 from apuflow.prepare.recipes import SourcesBuild, cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
 from apuflow.rocblas.call import SCALE_SOURCE
@@ -125,6 +124,29 @@ class Toolset:
         """Name of the gem5 of a GPU architecture: the site's, or that of a build target."""
         return "gem5" if self.site.gem5.binary is not None else f"gem5-{self.release.build_target(gfx)}"
 
+    def inputs(self, tool: str, request: str) -> list[str]:
+        """Records that a tool (see requests.request) is made from.
+
+        Raises ConfigError if the configuration requests another version of it.
+        """
+        if self.request(tool) != request:
+            raise ConfigError(
+                "the configuration asks for another version of this tool than the target names",
+                value=paths.tool_record(self.release.name, tool, request),
+                remedy=f"name {self.record(tool)} instead, or a file of results/ that needs it",
+            )
+        if tool.startswith("source-"):
+            return []
+        if tool == "image":  # gem5's, if it may be built from a Dockerfile of the gem5 that runs
+            named = any(source.is_of_the_gem5_that_runs for source in self.image_sources)
+            sources = ["source-gem5"] if named and self.site.container_engine != "host" else []
+        elif tool == "dnnmark":
+            own = self.site.dnnmark.build is not None
+            sources = ["image"] if own else ["source-resources", "image"]
+        else:
+            sources = ["source-gem5"] if tool == "gem5" else ["source-gem5", "image"]
+        return [self.record(source) for source in sources]
+
     @property
     def kernels(self) -> Path:
         """MIOpen's ``src/kernels`` of the site or of stage ``sources``."""
@@ -208,47 +230,3 @@ def data_file(needed: int) -> str:
 def cached_host_compiler(code_object: Literal[3, 4]) -> Compiler:
     """clang of this machine, cached (see ``host_compiler``)."""
     return host_compiler(code_object=code_object)
-
-
-Wildcards: TypeAlias = Mapping[str, str]
-
-
-class Toolchain:
-    """Inputs of the rules that make the tools of releases."""
-
-    def __init__(self, tools: Callable[[str], Toolset]) -> None:
-        self._tools = tools
-
-    def source_inputs(self, wildcards: Wildcards) -> list[str]:
-        """No file: sources are made from nothing."""
-        self._requested(f"source-{wildcards['repository']}", wildcards)
-        return []
-
-    def image_inputs(self, wildcards: Wildcards) -> list[str]:
-        """gem5's checkout, where the image may be built from a Dockerfile of the gem5 that runs."""
-        tools = self._requested("image", wildcards)
-        named = any(source.is_of_the_gem5_that_runs for source in tools.image_sources)
-        return [tools.record("source-gem5")] if named and tools.site.container_engine != "host" else []
-
-    def gem5_inputs(self, wildcards: Wildcards) -> list[str]:
-        """gem5's checkout and the image that it is compiled in; of the site's own gem5, its checkout."""
-        target = wildcards.get("target")
-        tools = self._requested(f"gem5-{target}" if target else "gem5", wildcards)
-        return [tools.record("source-gem5"), *([tools.record("image")] if target else [])]
-
-    def dnnmark_inputs(self, wildcards: Wildcards) -> list[str]:
-        """The checkout of DNNMark (not of the site's own build) and the image that it is compiled in."""
-        tools = self._requested("dnnmark", wildcards)
-        own = tools.site.dnnmark.build is not None
-        return [*([] if own else [tools.record("source-resources")]), tools.record("image")]
-
-    def _requested(self, tool: str, wildcards: Wildcards) -> Toolset:
-        """The release's tools, if the record to be made is of what the configuration asks for."""
-        tools = self._tools(wildcards["release"])
-        if tools.request(tool) != wildcards["request"]:
-            raise ConfigError(
-                "the configuration asks for another version of this tool than the target names",
-                value=paths.tool_record(tools.release.name, tool, wildcards["request"]),
-                remedy=f"name {tools.record(tool)} instead, or a file of results/ that needs it",
-            )
-        return tools
