@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import docker.types
 import requests.exceptions
 
 import docker
-from apuflow.containers.job import Exit, Job, Sample, StopWatch, intervals, needs_image
+from apuflow.containers.job import Exit, Job, Mount, Sample, StopWatch, intervals, needs_image
 from apuflow.containers.sockets import candidate_urls, socket_problem
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import PROJECT, is_leftover
@@ -86,8 +87,7 @@ def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
     return EngineError(what, key="engine", value=engine, remedy=fix)
 
 
-def describe(client: docker.DockerClient) -> Daemon:
-    """Ask the daemon for its facts."""
+def _describe(client: docker.DockerClient) -> Daemon:
     with engine_errors("ask the container engine about itself"):
         info, components = client.info(), client.version().get("Components") or []
     security = [str(option) for option in info.get("SecurityOptions") or []]
@@ -146,22 +146,16 @@ class DockerEngine:
         self.name = name
         self.address = socket
         self._answer_seconds = answer_seconds
-        self._client: docker.DockerClient | None = None
-        self._daemon: Daemon | None = None
 
-    @property
+    @cached_property
     def client(self) -> docker.DockerClient:
         """The connection, made at first use. Raises EngineError if there is no engine."""
-        if self._client is None:
-            self._client = connect(self.name, self.address, timeout=self._answer_seconds)
-        return self._client
+        return connect(self.name, self.address, timeout=self._answer_seconds)
 
-    @property
+    @cached_property
     def daemon(self) -> Daemon:
         """The daemon, contacted once."""
-        if self._daemon is None:
-            self._daemon = describe(self.client)
-        return self._daemon
+        return _describe(self.client)
 
     def check(self) -> None:
         """Check that the daemon answers."""
@@ -187,7 +181,10 @@ class DockerEngine:
                     api.start(identifier)
                 exit_ = self._follow(identifier, job, watch)
                 copier.join(5.0)
-                return _with_kernel_kills(exit_, identifier, kills_before)
+                if exit_.code == 137 and exit_.stopped is None and not exit_.oom_killed:
+                    # Podman's API does not report all out-of-memory kills; this machine's kernel does.
+                    return replace(exit_, oom_killed=killed_for_memory(identifier, kills_before))
+                return exit_
             finally:
                 with contextlib.suppress(*_UNREACHABLE):
                     api.remove_container(identifier, force=True, v=True)
@@ -197,19 +194,16 @@ class DockerEngine:
         if job.image is None:
             raise needs_image(self.name)
         podman, rootless = self.daemon.podman, self.daemon.rootless
-        if podman:
-            for mount in job.mounts:
-                _refuse_for_podman(mount.path)
+        for mount in job.mounts if podman else ():
+            if set(str(mount.path)) & set(',"'):  # Podman writes them as comma-separated values, unquoted
+                message = "Podman cannot mount a path with a comma or a double quote"
+                remedy = "move the project to a directory without them, or use docker"
+                raise EngineError(message, value=str(mount.path), remedy=remedy)
         user = "0:0" if rootless and not podman else f"{os.getuid()}:{os.getgid()}"
         memory = job.limits.memory_bytes
         api = self.client.api
         host = api.create_host_config(
-            mounts=[
-                docker.types.Mount(
-                    str(mount.path), str(mount.path), type="bind", read_only=not mount.writable
-                )
-                for mount in job.mounts
-            ],
+            mounts=[_bind(mount) for mount in job.mounts],
             network_mode="none",
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
@@ -249,10 +243,8 @@ class DockerEngine:
             found = self.client.api.containers(all=True, filters={"label": f"{PROJECT}={project.resolve()}"})
         for entry in found:
             if is_leftover(entry.get("Labels") or {}, project):
-                with (
-                    contextlib.suppress(docker.errors.NotFound),
-                    engine_errors("remove a leftover container"),
-                ):
+                doing = "remove a leftover container"
+                with engine_errors(doing), contextlib.suppress(docker.errors.NotFound):
                     self.client.api.remove_container(entry["Id"], force=True, v=True)
                     removed.append(f"container {(entry.get('Names') or [entry['Id'][:12]])[0].lstrip('/')}")
         return removed
@@ -302,19 +294,9 @@ class DockerEngine:
         return None
 
 
-def _refuse_for_podman(path: Path) -> None:
-    """Podman writes mounts as comma-separated values and does not quote them."""
-    if set(str(path)) & set(',"'):
-        message = "Podman cannot mount a path with a comma or a double quote"
-        remedy = "move the project to a directory without them, or use docker"
-        raise EngineError(message, value=str(path), remedy=remedy)
-
-
-def _with_kernel_kills(exit_: Exit, container: str, kills_before: int) -> Exit:
-    """Podman's API does not report all out-of-memory kills; this machine's kernel does."""
-    if exit_.code != 137 or exit_.stopped is not None or exit_.oom_killed:
-        return exit_
-    return replace(exit_, oom_killed=killed_for_memory(container, kills_before))
+def _bind(mount: Mount) -> docker.types.Mount:
+    path = str(mount.path)
+    return docker.types.Mount(path, path, type="bind", read_only=not mount.writable)
 
 
 def _free_name(job: Job) -> str:
