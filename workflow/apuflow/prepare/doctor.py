@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from apuflow.configure import Release, Site
 from apuflow.configure.products import on_gem5
@@ -49,7 +50,7 @@ class Use(StrEnum):
     PROGRAM = "command"
 
 
-Uses = tuple[Use, ...]
+Uses: TypeAlias = tuple[Use, ...]
 SIMULATING: Uses = (Use.KERNELS, Use.DNNMARK, Use.PROGRAM)
 _COMPILING: Uses = (Use.DNNMARK, Use.KERNELS)
 
@@ -84,9 +85,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         lambda: [container],
         machine.gem5,
         machine.dnnmark,
-        lambda: [
-            _attempt("compiler for GPU kernels", _COMPILING, lambda: host_compiler().identity.splitlines()[0])
-        ],
+        lambda: [_attempt("compiler for GPU kernels", _COMPILING, _clang)],
         machine.kernel_sources,
         machine.library,
         lambda: [_attempt("C compiler for the launcher", (Use.KERNELS,), _c_compiler)],
@@ -238,7 +237,9 @@ class _Machine:
             Use.DNNMARK: self.site.image.rocblas_kernels == "changed",
         }
         uses = tuple(use for use, runs in wanted.items() if runs)
-        for name in ("rocBLAS", "Tensile") if uses else ():
+        if not uses:
+            return
+        for name in ("rocBLAS", "Tensile"):
             found = origin(name.lower(), self.release, self.site)
             if found.checkout is None:
                 yield from self._sources(name.lower(), f"{name} sources", uses)
@@ -338,6 +339,10 @@ def _home() -> str:
     if not os.access(there, os.W_OK | os.X_OK):
         raise EngineError(f"Snakemake cannot write its cache to {cache}", remedy=remedy)
     return str(home)
+
+
+def _clang() -> str:
+    return host_compiler().identity.splitlines()[0]
 
 
 def _c_compiler() -> str:

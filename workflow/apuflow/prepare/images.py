@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import yaml
 from pydantic import Field
@@ -74,6 +74,10 @@ class ImageRecord(ToolRecord):
     reference: str | None
     digest: str | None
     dockerfile: DockerfileRecord | None = None
+
+
+_Image: TypeAlias = tuple[str, str, DockerfileRecord | None]
+"""Reference, digest, and sources of a build (see ``ImageRecord``)."""
 
 
 @dataclass(frozen=True)
@@ -195,22 +199,26 @@ def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan)
     from apuflow.containers.docker import DockerEngine
 
     if isinstance(engine, ApptainerEngine):
-        record = _apptainer(engine, source, plan)
+        reference, digest, dockerfile = _apptainer(engine, source, plan)
     elif isinstance(engine, DockerEngine):
-        record = _docker(engine, source, plan)
+        reference, digest, dockerfile = _docker(engine, source, plan)
     else:
         raise ConfigError("this container engine runs no images", key="container", value=engine.name)
-    if source.digest is not None and record.digest != source.digest:
-        raise EngineError(
-            f"the image has another digest: {record.digest}",
-            key="digest",
-            value=source.digest,
-            remedy="correct or remove the digest of this source",
-        )
-    return record
+    if source.digest is not None and digest != source.digest:
+        remedy = "correct or remove the digest of this source"
+        message = f"the image has another digest: {digest}"
+        raise EngineError(message, key="digest", value=source.digest, remedy=remedy)
+    return ImageRecord(
+        engine=engine.name,
+        kind=source.kind,
+        name=source.place,
+        reference=reference,
+        digest=digest,
+        dockerfile=dockerfile,
+    )
 
 
-def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
+def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> _Image:
     from apuflow.prepare import docker_images
 
     dockerfile, reference = None, plan.tag
@@ -228,14 +236,7 @@ def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> Image
         raise ConfigError("not an image name", key="image.name", value=reference, remedy="registry/name:tag")
     identifier = str(docker_images.inspect(engine, reference)["Id"])
     known = reference.partition("@")[2] or identifier
-    return ImageRecord(
-        engine=engine.name,
-        kind=source.kind,
-        name=source.place,
-        reference=identifier,
-        digest=known if known.startswith("sha256:") else f"sha256:{known}",
-        dockerfile=dockerfile,
-    )
+    return identifier, known if known.startswith("sha256:") else f"sha256:{known}", dockerfile
 
 
 def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> str:
@@ -306,7 +307,7 @@ def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path 
     return EngineError(f"no source has the image:\n{listed}", file=log, remedy=_WITHOUT_IMAGE)
 
 
-def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
+def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) -> _Image:
     if source.kind in ("dockerfile", "recipe"):
         raise ConfigError(
             "Apptainer cannot build a Dockerfile",
@@ -334,11 +335,5 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
                     raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=remedy)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
-    pulled = source.kind == "registry" and source.digest
-    return ImageRecord(
-        engine=engine.name,
-        kind=source.kind,
-        name=source.place,
-        reference=str(file),
-        digest=source.digest if pulled else f"sha256:{sha256_file(file)}",
-    )
+    pulled = source.digest if source.kind == "registry" else None
+    return str(file), pulled or f"sha256:{sha256_file(file)}", None

@@ -46,7 +46,7 @@ def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str
     if site.gem5.binary is not None:
         return {"binary": supplied_hash(root, site.gem5.binary)}
     scons = {"scons": list(site.gem5.scons)} if site.gem5.scons else {}
-    built = {"target": release.build_target(gfx), **scons, **_build(release, site, root)}
+    built: dict[str, Any] = {"target": release.build_target(gfx), **scons, **_build(release, site, root)}
     if site.gem5.source is not None:
         return {"source": supplied_commit(root, site.gem5.source), **built}
     return {"commit": release.gem5.commit, **built}
@@ -65,7 +65,7 @@ def request(tool: str, release: Release, site: Site, root: Path) -> str:
 
 def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str, Any]:
     gem5, resources = (_source(origin(each, release, site), root) for each in ("gem5", "resources"))
-    sources = {
+    sources: dict[str, dict[str, Any]] = {
         "source-gem5": gem5,
         "source-resources": resources,
         "source-miopen": {"commit": release.miopen.source.commit},
