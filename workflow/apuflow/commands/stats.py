@@ -16,6 +16,7 @@ from apuflow.core.files import write_csv
 if TYPE_CHECKING:
     import pandas as pd
 
+    from apuflow.core.record import RunRecord
     from apuflow_analysis.counters.counters import Counters
 
 GROUPS = ("direction", "layer_kind", "layer")
@@ -40,7 +41,7 @@ def stats(
     from apuflow.gem5.stats.reader import read_stats
 
     file = _statistics(file) if file.is_dir() else file
-    _check_unchanged(file)
+    record = _record_beside(file)
     cut: str | None = None
     wrong: list[str] = []
     said: list[str] = []
@@ -51,10 +52,10 @@ def stats(
     if len(shown):
         shown = shown[["dump", "name", "sub", "value", "unit"]]
     else:
-        counted = _counted(file)
+        counted = _counted(file, record)
         cut, wrong = counted.cut, [str(broken) for broken in counted.broken]
         said = wrong or ["the file's identities hold"]
-        shown = _named(counted, file, select) if select else _all(counted)
+        shown = _named(counted, file, record, select) if select else _all(counted)
     _show(shown)
     for text in (*said, *([f"cut: {cut}"] if cut else [])):
         typer.echo(text, err=True)
@@ -83,12 +84,11 @@ def dispatches(
     texts += ["stand_in", "library", "extrapolated"]
     numbers = [*_SHOWN]
     if by is not None:
-        points = [name for name in ("point",) if name in table.columns]
-        named = table.drop_duplicates(points) if points else None
-        table = phases(table, [*points, by])
-        if named is not None:
+        points = ["point"] if "point" in table.columns else []
+        named, table = table, phases(table, [*points, by])
+        if points:
             lacking = [name for name in varying if name not in table.columns]
-            table = named[[*points, *lacking]].merge(table, on="point")
+            table = named.drop_duplicates(points)[[*points, *lacking]].merge(table, on="point")
         texts, numbers = [*varying, by, "dispatches"], ["time_share", *_SHOWN]
     texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
     entries = []
@@ -126,17 +126,15 @@ def _all(counted: Counters) -> pd.DataFrame:
     )
 
 
-def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
+def _named(counted: Counters, file: Path, record: RunRecord | None, patterns: list[str]) -> pd.DataFrame:
     """Counters and metrics of these names, a row each."""
     import pandas as pd
 
-    from apuflow.core.record import read_run
     from apuflow_analysis.metrics import compute
     from apuflow_analysis.tables.columns import layout
     from apuflow_analysis.tables.records import run_values
 
-    record = file.parent / "run.json"
-    machine = run_values(read_run(record)) if record.is_file() else {}
+    machine = {} if record is None else run_values(record)
     described = {c.name: c for c in layout(()) if c.kind in ("counter", "metric")}
     row = compute.compute(pd.DataFrame([{**dict.fromkeys(described), **machine, **dict(counted)}])).iloc[0]
     names = [name for name in described if any(fnmatchcase(name, pattern) for pattern in patterns)]
@@ -169,27 +167,26 @@ def _statistics(run: Path) -> Path:
     return files[0]
 
 
-def _check_unchanged(file: Path) -> None:
-    """A run that proved these statistics has a record beside them with their hash."""
-    from apuflow.core.record import RunRecord, Status, read
+def _record_beside(file: Path) -> RunRecord | None:
+    """The record beside a statistics file. That of a completed run has its hash, which is checked."""
+    from apuflow.core.record import Status, read_run
     from apuflow_analysis.tables.records import check_unchanged
 
     beside = file.parent / "run.json"
-    record = read(beside) if beside.is_file() else None
-    if not isinstance(record, RunRecord) or record.status is not Status.COMPLETED:
-        return
+    record = read_run(beside) if beside.is_file() else None
+    if record is None or record.status is not Status.COMPLETED:
+        return record
     if file.name in [own.name for own in record.statistics_files(file.parent)]:
         check_unchanged(record, beside)
+    return record
 
 
-def _counted(file: Path) -> Counters:
+def _counted(file: Path, record: RunRecord | None) -> Counters:
     """The counters of a file, with every identity that it breaks: some need rows that no counter needs."""
-    from apuflow.core.record import read_run
     from apuflow.gem5.stats.reader import iter_dumps
     from apuflow_analysis.counters.counters import counters
 
-    record = file.parent / "run.json"
-    facts = read_run(record).release_facts if record.is_file() else None
+    facts = None if record is None else record.release_facts
     return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)
 
 
@@ -210,7 +207,5 @@ def _cell(value: Any) -> str:
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
-        return (
-            f"{value:.0f}" if value.is_integer() else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-        )
+        return f"{value:.0f}" if value.is_integer() or abs(value) >= 1e4 else f"{value:.4g}"
     return str(value)
