@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.configure.image_source import ImageSource
-from apuflow.containers.apptainer import ApptainerEngine
+from apuflow.containers.host import ApptainerEngine
 from apuflow.containers.job import Job, Limits
 from apuflow.core.errors import EngineError
 from apuflow.prepare.images import ImagePlan, ImageRecord, resolve_image

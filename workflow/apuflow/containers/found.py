@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Final
 
-from apuflow.containers.apptainer import ApptainerEngine
-from apuflow.containers.host import HostEngine
+from apuflow.containers.host import ApptainerEngine, HostEngine
 from apuflow.containers.job import ContainerEngine
 from apuflow.containers.sockets import candidate_urls, socket_problem
 from apuflow.core.errors import ConfigError, EngineError

@@ -1,4 +1,4 @@
-"""No container: run jobs as process groups of this machine, with limits, log, stop rules and leftovers."""
+"""Jobs as process groups of this machine, with limits, log, stop rules and leftovers: host and Apptainer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import threading
@@ -15,12 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from apuflow.containers.job import Exit, Job, Sample, StopWatch, intervals
+from apuflow.containers.job import Exit, Job, Sample, StopWatch, intervals, needs_image
 from apuflow.containers.shared_start import Fork, SharedStart, cannot_start, taken
 from apuflow.core import proc
+from apuflow.core.errors import EngineError
+from apuflow.core.host import home
 from apuflow.core.owner import OWNER, PROJECT, is_leftover, variable
 
 _PASSED_ON = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "ROCM_PATH", "SSL_CERT_FILE")
+_APPTAINERS = ("apptainer", "singularity")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -65,6 +69,61 @@ class HostEngine:
                     os.kill(pid, signal.SIGKILL)
                 removed.append(f"process {pid}: {command}")
         return removed
+
+
+class ApptainerEngine(HostEngine):
+    """Rootless containers where Docker is not allowed; images are ``.sif`` files or ``docker://`` names.
+
+    Its processes are children of this one, so limits, stop rules and leftovers are the host engine's.
+    """
+
+    name = "apptainer"
+
+    def __init__(self, program: str | None = None) -> None:
+        self._program = program
+
+    @property
+    def program(self) -> str:
+        """Path of the command line tool. Raises EngineError if there is none."""
+        program = self._program or next((path for name in _APPTAINERS if (path := shutil.which(name))), None)
+        if program is None:
+            raise EngineError(
+                "Apptainer is not on this machine",
+                value="apptainer",
+                remedy="install apptainer, or set `container: docker` (podman, host) in configs/site.yaml",
+            )
+        return program
+
+    def check(self) -> None:
+        """Check that the tool answers."""
+        result = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            remedy, said = "run `apptainer version` by hand", result.stderr.strip()
+            raise EngineError("Apptainer does not start", value=said, remedy=remedy)
+
+    def command(self, job: Job) -> tuple[str, ...]:
+        """Command line of a job."""
+        if job.image is None:
+            raise needs_image(self.name)
+        words = [self.program, "--silent", "exec", "--containall", "--cleanenv", "--no-home", "--no-privs"]
+        words += ["--net", "--network", "none"]
+        for mount in job.mounts:
+            path = str(mount.path)
+            if set(path) & set(",:"):
+                remedy = "move the project to a directory without them"
+                message = "Apptainer cannot mount a path with a comma or colon"
+                raise EngineError(message, value=path, remedy=remedy)
+            words += ["--bind", f"{path}:{path}:{'rw' if mount.writable else 'ro'}"]
+        # Apptainer's --env expands values by a shell and refuses HOME: `env` sets them inside.
+        values = {**job.labels.as_environment(), **job.environment()}
+        inside = ["/usr/bin/env", *(f"{name}={value}" for name, value in values.items())]
+        return (*words, "--pwd", str(job.cwd), job.image, *inside, *job.command)
+
+    def run(self, job: Job) -> Exit:
+        """Run a job through ``apptainer exec``."""
+        job.home.mkdir(parents=True, exist_ok=True)
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        return run_process(self.command(job), job, {"PATH": path, "HOME": str(home() or job.home)})
 
 
 def _forked(job: Job, shared: SharedStart, env: Mapping[str, str]) -> Exit | None:

@@ -16,7 +16,7 @@ from apuflow.configure.base import IMAGE_NAME, Model, Name, read
 from apuflow.configure.image_source import ImageKind, ImageSource
 from apuflow.configure.release import Release
 from apuflow.configure.site import ImageMode, Site
-from apuflow.containers.apptainer import ApptainerEngine
+from apuflow.containers.host import ApptainerEngine
 from apuflow.containers.job import ContainerEngine
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
