@@ -129,11 +129,8 @@ def _network_text(config: Path) -> tuple[str, Direction]:
         return config.read_text(encoding="utf-8"), "both"
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(
-            f"cannot read the configuration: {reason}",
-            file=config,
-            remedy=f"name a .dnnmark file or a workload: {', '.join(workload_names()) or 'none here'}",
-        ) from None
+        remedy = f"name a .dnnmark file or a workload: {', '.join(workload_names()) or 'none here'}"
+        raise ConfigError(f"cannot read the configuration: {reason}", file=config, remedy=remedy) from None
 
 
 def _print_rows(rows: list[Row], marks: dict[tuple[str, str], str] | None = None) -> None:

@@ -139,13 +139,9 @@ def _named(counted: Counters, file: Path, record: RunRecord | None, patterns: li
     row = compute.compute(pd.DataFrame([{**dict.fromkeys(described), **machine, **dict(counted)}])).iloc[0]
     names = [name for name in described if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not names:
-        raise ApuflowError(
-            "no row of the statistics matches, and no counter or metric",
-            file=file,
-            key="--select",
-            value=", ".join(patterns),
-            remedy="docs/metrics.md lists counters and metrics",
-        )
+        message = "no row of the statistics matches, and no counter or metric"
+        remedy = "docs/metrics.md lists counters and metrics"
+        raise ApuflowError(message, file=file, key="--select", value=", ".join(patterns), remedy=remedy)
     return pd.DataFrame(
         [(name, float(row[name]), described[name].unit, described[name].meaning) for name in names],
         columns=["name", "value", "unit", "meaning"],
@@ -159,11 +155,8 @@ def _statistics(run: Path) -> Path:
     record = read(run / "run.json")
     files = record.statistics_files(run) if isinstance(record, RunRecord) else ()
     if len(files) != 1:
-        raise ApuflowError(
-            "this run has no statistics file of its own",
-            file=run / "run.json",
-            remedy="a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/",
-        )
+        remedy = "a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/"
+        raise ApuflowError("this run has no statistics file of its own", file=run / "run.json", remedy=remedy)
     return files[0]
 
 

@@ -116,11 +116,9 @@ def engine_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except docker.errors.ImageNotFound as error:
-        raise EngineError(
-            f"cannot {doing}: the engine has no such image",
-            value=_short(error),
-            remedy="correct the image name, or let the workflow make it (image mode build, pull or debian)",
-        ) from error
+        message = f"cannot {doing}: the engine has no such image"
+        remedy = "correct the image name, or let the workflow make it (image mode build, pull or debian)"
+        raise EngineError(message, value=_short(error), remedy=remedy) from error
     except _UNREACHABLE as error:
         raise EngineError(
             f"cannot {doing}: {_short(error)}",

@@ -87,11 +87,8 @@ class ApptainerEngine(HostEngine):
         """Path of the command line tool. Raises EngineError if there is none."""
         program = self._program or next((path for name in _APPTAINERS if (path := shutil.which(name))), None)
         if program is None:
-            raise EngineError(
-                "Apptainer is not on this machine",
-                value="apptainer",
-                remedy="install apptainer, or set `container: docker` (podman, host) in configs/site.yaml",
-            )
+            remedy = "install apptainer, or set `container: docker` (podman, host) in configs/site.yaml"
+            raise EngineError("Apptainer is not on this machine", value="apptainer", remedy=remedy)
         return program
 
     def check(self) -> None:

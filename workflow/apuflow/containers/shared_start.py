@@ -177,11 +177,9 @@ def _lock(file: Path) -> int | None:
         return None
     except OSError as error:
         os.close(handle)
-        raise EngineError(
-            f"a start cannot be shared here: the file system has no locks ({error.strerror})",
-            file=file,
-            remedy="remove shared_start from configs/site.yaml",
-        ) from error
+        message = f"a start cannot be shared here: the file system has no locks ({error.strerror})"
+        remedy = "remove shared_start from configs/site.yaml"
+        raise EngineError(message, file=file, remedy=remedy) from error
     return handle
 
 

@@ -170,11 +170,9 @@ def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
     if source.commit is not None and shutil.which("git") is not None:
         now = use_checkout(Path(source.path), commit=source.commit, allow_dirty=source.dirty)
         if now.changes_sha256 != source.changes_sha256:
-            raise EngineError(
-                "gem5's sources have other changes than when they were recorded",
-                file=source.path,
-                remedy=f"undo them, or remove {file.parent} and start the workflow again",
-            )
+            message = "gem5's sources have other changes than when they were recorded"
+            remedy = f"undo them, or remove {file.parent} and start the workflow again"
+            raise EngineError(message, file=source.path, remedy=remedy)
     return record
 
 
@@ -254,8 +252,6 @@ def _hash(path: Path, seen: Path | None = None) -> str:
     try:
         return sha256_file(path) if seen is None else remembered_sha256(path, seen)
     except OSError as error:
-        raise EngineError(
-            f"a recorded program cannot be read: {error.strerror}",
-            file=path,
-            remedy="put it back, or remove its record below build/toolchain: it is made again",
-        ) from None
+        message = f"a recorded program cannot be read: {error.strerror}"
+        remedy = "put it back, or remove its record below build/toolchain: it is made again"
+        raise EngineError(message, file=path, remedy=remedy) from None

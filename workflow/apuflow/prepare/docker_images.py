@@ -245,11 +245,9 @@ def _base(engine: DockerEngine, base: str, mirror: str | None, log: Path) -> str
         with log.open("ab") as stream:
             code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, check=False).returncode
         if code != 0:
-            raise EngineError(
-                f"debootstrap failed with status {code} for Debian {base}",
-                file=log,
-                remedy="check the suite's name and the network, or name an archive (mirrors.debian)",
-            )
+            message = f"debootstrap failed with status {code} for Debian {base}"
+            remedy = "check the suite's name and the network, or name an archive (mirrors.debian)"
+            raise EngineError(message, file=log, remedy=remedy)
         subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True)
         with engine_errors(f"import the base image debian {base}"):
             engine.client.api.import_image_from_file(str(archive), repository=name, tag="latest")
@@ -273,12 +271,9 @@ def _pack(build: SourcesBuild, target: Any) -> None:
             archive.add(path, path.name, filter=plain)
         if build.sources is not None and Path(build.sources).is_dir():
             if (own := build.recipe.directory / SOURCES_DIRECTORY).exists():
-                raise ConfigError(
-                    f"the recipe has a directory {SOURCES_DIRECTORY} of its own",
-                    file=own,
-                    key="mirrors.image_sources",
-                    remedy="rename it: local sources are put there",
-                )
+                message = f"the recipe has a directory {SOURCES_DIRECTORY} of its own"
+                remedy = "rename it: local sources are put there"
+                raise ConfigError(message, file=own, key="mirrors.image_sources", remedy=remedy)
             archive.add(build.sources, SOURCES_DIRECTORY, filter=plain)
 
 

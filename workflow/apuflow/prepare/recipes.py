@@ -88,12 +88,9 @@ def read_recipe(directory: Path) -> Recipe:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise ConfigError(
-            "there is no recipe of an image here: no Dockerfile",
-            file=file,
-            key="image.recipe",
-            remedy="name a directory with a Dockerfile, relative to the project's directory",
-        ) from None
+        message = "there is no recipe of an image here: no Dockerfile"
+        remedy = "name a directory with a Dockerfile, relative to the project's directory"
+        raise ConfigError(message, file=file, key="image.recipe", remedy=remedy) from None
     found = [match for line in lines if (match := _FROM.match(line))]
     names = [match["name"] for match in found]
     if not found:

@@ -37,11 +37,9 @@ def read_record(path: Path, kind: type[R]) -> R:
     try:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ApuflowError(
-            f"not a readable {kind.__name__}: {str(error).splitlines()[0]}",
-            file=path,
-            remedy="delete it; the workflow makes it again",
-        ) from error
+        message = f"not a readable {kind.__name__}: {str(error).splitlines()[0]}"
+        remedy = "delete it; the workflow makes it again"
+        raise ApuflowError(message, file=path, remedy=remedy) from error
 
 
 def run_step(

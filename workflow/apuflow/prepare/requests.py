@@ -32,12 +32,9 @@ def checkout_commit(directory: Path) -> str:
     try:
         commit, changes = commit_of(directory), changes_of(directory)
     except EngineError as error:
-        raise ConfigError(
-            "not a git checkout",
-            file="configs/site.yaml",
-            value=str(directory),
-            remedy="name the directory of a clone, and install git",
-        ) from error
+        message = "not a git checkout"
+        remedy = "name the directory of a clone, and install git"
+        raise ConfigError(message, file="configs/site.yaml", value=str(directory), remedy=remedy) from error
     return f"{commit}+{hashlib.sha256(changes).hexdigest()[:12]}" if changes else commit
 
 

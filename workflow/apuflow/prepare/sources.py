@@ -193,11 +193,9 @@ def patched_source(source: SourceRecord, patches: Sequence[Patch], directory: Pa
                     )
                     raise _patch_error(message, patch.file, remedy) from None
     if changed := git(place, "diff", "--name-only"):
-        raise EngineError(
-            f"the patched gem5 sources have been changed; the first file is {changed.splitlines()[0]}",
-            file=place,
-            remedy="remove the directory: it is made again; make the changes a patch to keep them",
-        )
+        message = f"the patched gem5 sources have been changed; the first file is {changed.splitlines()[0]}"
+        remedy = "remove the directory: it is made again; make the changes a patch to keep them"
+        raise EngineError(message, file=place, remedy=remedy)
     return use_checkout(place, commit=source.commit, allow_dirty=True)
 
 
