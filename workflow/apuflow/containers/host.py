@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from apuflow.containers.job import Exit, Job, Sample, StopWatch, intervals, needs_image
-from apuflow.containers.shared_start import Fork, SharedStart, cannot_start, taken
+from apuflow.containers.shared_start import Fork, SharedStart, start_process, taken
 from apuflow.core import proc
 from apuflow.core.errors import EngineError
 from apuflow.core.host import home
@@ -155,22 +155,7 @@ def run_process(command: Sequence[str], job: Job, env: Mapping[str, str]) -> Exi
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    def start(log: BinaryIO) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                list(command),
-                cwd=job.cwd,
-                env={**env, **job.labels.as_environment()},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=before_exec,
-            )
-        except OSError as error:
-            raise cannot_start(command[0], error) from error
-
-    return _run(job, start)
+    return _run(job, lambda log: start_process(command, job.cwd, env, job.labels, log, before_exec))
 
 
 def _run(job: Job, start: Callable[[BinaryIO], subprocess.Popen[bytes] | Fork]) -> Exit:

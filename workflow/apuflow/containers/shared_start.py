@@ -14,9 +14,10 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import Labels, Owner, outermost_workflow
@@ -217,18 +218,7 @@ def _begin(start: SharedStart, place: Path, env: Mapping[str, str], project: Pat
     command = start.command(place, owner)
     labels = Labels(project, "started for several points", owner)
     with (place / _LOG).open("wb") as log:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=place,
-                env={**env, **labels.as_environment()},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise cannot_start(command[0], error) from error
+        process = start_process(command, place, env, labels, log)
     _started[:] = [*(each for each in _started if each.poll() is None), process]
     return process
 
@@ -248,10 +238,27 @@ def _connect(place: Path) -> socket.socket | None:
     return connection
 
 
-def cannot_start(program: str, error: OSError) -> EngineError:
-    """The error of a program that does not start."""
-    return EngineError(
-        f"cannot start {program}: {error.strerror or error}",
-        value=program,
-        remedy="check that the file exists, is executable and is meant for this machine",
-    )
+def start_process(
+    command: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    labels: Labels,
+    log: BinaryIO,
+    before_exec: Callable[[], None] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a program in its own session. Raises EngineError if it cannot start."""
+    try:
+        return subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env={**env, **labels.as_environment()},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=before_exec,
+        )
+    except OSError as error:
+        message = f"cannot start {command[0]}: {error.strerror or error}"
+        remedy = "check that the file exists, is executable and is meant for this machine"
+        raise EngineError(message, value=command[0], remedy=remedy) from error
