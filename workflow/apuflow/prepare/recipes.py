@@ -212,7 +212,7 @@ def repaired_context(build: DockerfileBuild, directory: str, copy: Path) -> Dock
         directory=directory,
         commit=build.commit,
         repairs=tuple(repair.name for repair in build.repairs),
-        sha256={name: hashlib.sha256((copy / name).read_bytes()).hexdigest() for name in changed},
+        sha256={name: sha256_file(copy / name) for name in changed},
         text=(copy / DOCKERFILE).read_bytes().decode(errors="replace"),
     )
 
