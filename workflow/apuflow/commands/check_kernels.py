@@ -227,8 +227,8 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
             said.append(told(defect, names) + end)
         for text in said:
             found.setdefault(text, []).append(release.name)
-    for text, names in found.items():
-        yield f"on gem5 {', '.join(names)}: {text}"
+    for text, known_of in found.items():
+        yield f"on gem5 {', '.join(known_of)}: {text}"
 
 
 def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
