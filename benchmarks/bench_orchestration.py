@@ -23,9 +23,11 @@ from statistics import median
 from measuring import ROOT, parser, timed
 
 from apuflow.configure.image_source import ImageSource
-from apuflow.containers import ContainerEngine, DockerEngine, HostEngine, Limits, Mount
-from apuflow.prepare import ImagePlan, first_image
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import ContainerEngine, Limits, Mount
 from apuflow.prepare.data_file import write_mmap
+from apuflow.prepare.images import ImagePlan, first_image
 from apuflow.run.attempt import prepare, simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation

@@ -22,7 +22,8 @@ import pytest
 from standins.repositories import behave, make_gem5
 
 import docker
-from apuflow.containers import DockerEngine, Limits, Mount
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.job import Limits, Mount
 from apuflow.core.errors import AnalysisError
 from apuflow.core.owner import POINT, PROJECT
 from apuflow.core.record import Status, read_run

@@ -14,7 +14,7 @@ from places import ROOT
 from standins import repositories
 
 from apuflow.configure.point import Point
-from apuflow.containers import HostEngine
+from apuflow.containers.host import HostEngine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
 from apuflow.dnnmark import parse
@@ -24,7 +24,10 @@ from apuflow.miopen.database import build_database
 from apuflow.miopen.objects import compile_object
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.script import logged
-from apuflow.prepare import SourceRecord, build_gem5, data_file, fetch_source, write_record
+from apuflow.prepare import data_file
+from apuflow.prepare.builds import build_gem5
+from apuflow.prepare.records import write_record
+from apuflow.prepare.sources import SourceRecord, fetch_source
 from apuflow_analysis.tables import store, tables
 
 STANDINS = ROOT / "tests/standins"

@@ -20,14 +20,8 @@ from apuflow.core.owner import Owner
 from apuflow.plan import repairs
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest
-from apuflow.prepare import (
-    DnnmarkRecord,
-    Gem5Record,
-    check_dnnmark,
-    existing_dnnmark,
-    read_record,
-    unchanged_gem5,
-)
+from apuflow.prepare.builds import DnnmarkRecord, Gem5Record, check_dnnmark, existing_dnnmark, unchanged_gem5
+from apuflow.prepare.records import read_record
 from apuflow.results.write import check_rows
 
 DEAD = f"{os.uname().nodename}/00000000-0000-0000-0000-000000000000/1/1"

@@ -25,7 +25,8 @@ from standins.repositories import behave, make_gem5
 
 import apuflow.core.files
 from apuflow.commands.stats import stats as run_stats
-from apuflow.containers import HostEngine, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Limits
 from apuflow.core.errors import AnalysisError, EngineError
 from apuflow.core.record import Status, read_run
 from apuflow.run import attempt, publish

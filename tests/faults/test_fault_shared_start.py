@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from standins.repositories import behave, make_gem5
 
-from apuflow.containers import HostEngine, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Limits
 from apuflow.core import proc
 from apuflow.core.owner import Owner
 from apuflow.core.record import Status

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.prepare import ImageRecord, read_record, stages
+from apuflow.prepare import stages
+from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.records import read_record
 from apuflow.prepare.tools import Toolset
 
 

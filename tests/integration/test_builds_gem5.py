@@ -24,7 +24,8 @@ import real_gem5
 from kernel_builds import compiled
 from places import ROOT
 
-from apuflow.containers import HostEngine, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Limits
 from apuflow.dnnmark import Direction, parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.launched import statistics_of

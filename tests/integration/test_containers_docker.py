@@ -16,9 +16,11 @@ import pytest
 from docker_daemon import Daemon, load_base
 
 import docker
-from apuflow.containers import DockerEngine, Exit, Job, Labels, Limits, Mount, Owner, Sample, found
+from apuflow.containers import found
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.job import Exit, Job, Limits, Mount, Sample
 from apuflow.core.errors import EngineError
-from apuflow.core.owner import OWNER, POINT, PROJECT
+from apuflow.core.owner import OWNER, POINT, PROJECT, Labels, Owner
 
 pytestmark = pytest.mark.engine
 
@@ -202,7 +204,7 @@ def test_containers_carry_labels_and_a_dead_owners_are_removed(
     project = directory.parent
     script = (
         "import sys; from pathlib import Path; sys.path[:0] = sys.argv[4:]\n"
-        "from test_containers_docker import job; from apuflow.containers import DockerEngine, Limits\n"
+        "from test_containers_docker import job; from apuflow.containers.docker import DockerEngine\n"
         "DockerEngine('docker', sys.argv[1]).run(job(('sleep', '300'), Path(sys.argv[2]), sys.argv[3]))\n"
     )
     here = [str(place) for place in Path(__file__).parents[:2]]

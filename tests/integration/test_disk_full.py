@@ -12,7 +12,8 @@ import needs
 import pytest
 from standins.repositories import make_gem5
 
-from apuflow.containers import HostEngine, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
 from apuflow.prepare.data_file import write_mmap

@@ -12,7 +12,7 @@ from standins.repositories import commit, git
 
 import docker
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import ImageRecord
+from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.tools import Toolset
 
 pytestmark = pytest.mark.engine

@@ -21,8 +21,8 @@ import docker
 from apuflow.configure import load_release, load_site
 from apuflow.containers.registry import Manifest, manifest
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import ImageRecord
 from apuflow.prepare.doctor import Check, State, examine
+from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.tools import Toolset
 
 pytestmark = pytest.mark.engine

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from apuflow.configure.image_source import ImageSource
-from apuflow.containers import DockerEngine, Job, Labels
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.job import Job
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.prepare import ImagePlan, ImageRecord, first_image
-from apuflow.prepare.image_stages import SourcesBuild, build_stages
-from apuflow.prepare.recipes import read_done, read_recipe
+from apuflow.core.owner import Labels
+from apuflow.prepare.docker_images import build_stages
+from apuflow.prepare.images import ImagePlan, ImageRecord, first_image
+from apuflow.prepare.recipes import SourcesBuild, read_done, read_recipe
 
 pytestmark = pytest.mark.engine
 

@@ -27,7 +27,7 @@ from rocblas_checkouts import checkouts
 
 from apuflow import operations
 from apuflow.configure import option_rules
-from apuflow.containers import container_engine
+from apuflow.containers.found import container_engine
 from apuflow.core.gpus import GPUS
 from apuflow.core.record import RunRecord
 from apuflow.core.scalar import Scalar

@@ -20,7 +20,8 @@ from kernel_builds import compiled
 from places import ROOT
 from real_gem5 import APU, DISCRETE
 
-from apuflow.containers import HostEngine, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Limits
 from apuflow.core.proc import process_tree
 from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse

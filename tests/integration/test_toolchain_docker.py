@@ -16,23 +16,17 @@ from standins.repositories import behave, make_gem5, make_resources
 from apuflow.configure import Release, load_release, load_sweep
 from apuflow.configure.image_source import ImageSource
 from apuflow.configure.point import Point
-from apuflow.containers import DockerEngine, Limits
+from apuflow.containers.docker import DockerEngine
+from apuflow.containers.job import Limits
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.record import Status
 from apuflow.engines.dnnmark_program import dnnmark_process, kernel_launches
 from apuflow.engines.simulated import gem5_of, mounts, point_facts, provenance
 from apuflow.plan.points import points
-from apuflow.prepare import (
-    DnnmarkRecord,
-    Gem5Record,
-    ImagePlan,
-    ImageRecord,
-    build_dnnmark,
-    build_gem5,
-    fetch_source,
-    first_image,
-)
+from apuflow.prepare.builds import DnnmarkRecord, Gem5Record, build_dnnmark, build_gem5
 from apuflow.prepare.data_file import write_mmap
+from apuflow.prepare.images import ImagePlan, ImageRecord, first_image
+from apuflow.prepare.sources import fetch_source
 from apuflow.run.attempt import simulate
 from apuflow.run.process import RunFailed, Simulation
 

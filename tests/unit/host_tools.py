@@ -8,7 +8,7 @@ from apuflow.core import paths
 from apuflow.engines.base import Inputs
 from apuflow.kernels.sources import compile_own
 from apuflow.miopen.objects import KernelObject
-from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.images import ImageRecord
 from apuflow.prepare.sources import SourceRecord
 from apuflow.prepare.tools import Toolset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apuflow.containers import Owner
+from apuflow.core.owner import Owner
 from apuflow.core.record import Provenance, RunRecord, Status
 from apuflow.run.progress import Progress
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import Exit
-from apuflow.prepare import Gem5Record, SourceRecord, build_gem5
+from apuflow.containers.job import Exit
+from apuflow.prepare.builds import Gem5Record, build_gem5
+from apuflow.prepare.sources import SourceRecord
 
 
 class Recorder:

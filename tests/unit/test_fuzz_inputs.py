@@ -20,8 +20,8 @@ from apuflow.configure import load_sweep, yaml_source
 from apuflow.configure.combinations import plan
 from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.record import read, read_run
-from apuflow.prepare import Gem5Record
-from apuflow.prepare import read_record as read_tool_record
+from apuflow.prepare.builds import Gem5Record
+from apuflow.prepare.records import read_record as read_tool_record
 from apuflow.run.outcome import ExitFacts, Expectation, classify
 from apuflow.run.progress import guest_ticks, read_progress
 from apuflow.run.proof import read_proof

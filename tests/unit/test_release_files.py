@@ -17,7 +17,7 @@ from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core.errors import ConfigError
 from apuflow.engines.simulated import gem5_of, point_facts
-from apuflow.prepare import Gem5Record
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.tools import Toolset
 from apuflow_analysis.tables import tables
 from apuflow_analysis.tables.kernels import kernel_table

@@ -18,24 +18,18 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-def build_app() -> typer.Typer:
-    """The application with every command registered."""
-    app = typer.Typer(
-        name="apuflow",
-        help="DNN primitives on gem5's GCN3 APU: plan, check, follow and compare experiments.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(_options)
-    for module in sorted(info.name for info in pkgutil.iter_modules(commands.__path__)):
-        importlib.import_module(f"{commands.__name__}.{module}").register(app)
-    return app
-
-
+@commands.app.callback()
 def _options(
     version: bool = typer.Option(False, "--version", is_eager=True, callback=_version, help="print it"),
 ) -> None:
     """Options of ``apuflow`` itself; what they do is done by their callbacks."""
+
+
+def build_app() -> typer.Typer:
+    """The application with every command."""
+    for module in pkgutil.iter_modules(commands.__path__):
+        importlib.import_module(f"{commands.__name__}.{module.name}")
+    return commands.app
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ says what the configuration asks for; so the age of a record means nothing.
 rule source:
     """A repository at the release's pinned commit (or the site's checkout). Minutes, by the network."""
     input:
-        runs.toolchain.source_inputs,
+        runs.tool_inputs("source-{repository}"),
     output:
         paths.tool_record(tool="source-{repository}"),
     log:
@@ -26,7 +26,7 @@ checkpoint image:
     gem5 point's identity, so the points are known only after it.
     """
     input:
-        ageless(runs.toolchain.image_inputs),
+        ageless(runs.tool_inputs("image")),
     output:
         paths.tool_record(tool="image"),
     log:
@@ -46,7 +46,7 @@ checkpoint image:
 rule gem5:
     """gem5.opt for one build target, compiled in the image. Hours of processor time: all cores that there are."""
     input:
-        ageless(runs.toolchain.gem5_inputs),
+        ageless(runs.tool_inputs("gem5-{target}")),
     output:
         paths.tool_record(tool="gem5-{target}"),
     log:
@@ -66,7 +66,7 @@ rule gem5:
 rule own_gem5:
     """A gem5 that the site supplies, recorded as it is."""
     input:
-        ageless(runs.toolchain.gem5_inputs),
+        ageless(runs.tool_inputs("gem5")),
     output:
         paths.tool_record(tool="gem5"),
     log:
@@ -82,7 +82,7 @@ rule own_gem5:
 rule dnnmark:
     """DNNMark's programs, compiled in the image. Minutes."""
     input:
-        ageless(runs.toolchain.dnnmark_inputs),
+        ageless(runs.tool_inputs("dnnmark")),
     output:
         paths.tool_record(tool="dnnmark"),
     log:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,13 @@ _APART = "apart"
 _BAND = 0.25
 """Half width of the shaded band around equality."""
 _RUN_BAND = 0.10
-_RUN: Final[Mapping[str, Any]] = {"marker": "o", "linestyle": "none", "color": plot.BLUE, "markersize": 2.5, "alpha": 0.7}
+_RUN: Final[Mapping[str, Any]] = {
+    "marker": "o",
+    "linestyle": "none",
+    "color": plot.BLUE,
+    "markersize": 2.5,
+    "alpha": 0.7,
+}
 _MOST_KERNELS = 40
 """Kernels with a bar of their own: the longest ones."""
 _KERNELS_TITLE = "What the launcher leaves out"

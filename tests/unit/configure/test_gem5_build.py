@@ -14,10 +14,13 @@ from sweep_texts import HEAD
 
 from apuflow.configure import load_release, load_site, load_sweep, release_names
 from apuflow.configure.gem5_build import Build
-from apuflow.containers import Exit, Job
+from apuflow.containers.job import Exit, Job
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.plan.points import points
-from apuflow.prepare import Gem5Record, SourceRecord, stages, write_record
+from apuflow.prepare import stages
+from apuflow.prepare.builds import Gem5Record
+from apuflow.prepare.records import write_record
+from apuflow.prepare.sources import SourceRecord
 from apuflow.prepare.tools import Toolset
 
 BUILDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {

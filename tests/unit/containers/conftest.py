@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from apuflow.containers import Job, Labels, Limits
+from apuflow.containers.job import Job, Limits
+from apuflow.core.owner import Labels
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from apuflow.configure.image_source import ImageSource
-from apuflow.containers import Job, Limits
-from apuflow.containers.apptainer import ApptainerEngine
+from apuflow.containers.host import ApptainerEngine
+from apuflow.containers.job import Job, Limits
 from apuflow.core.errors import EngineError
 from apuflow.prepare.images import ImagePlan, ImageRecord, resolve_image
 
 
 def test_apptainers_command_line(job: Callable[..., Job], tmp_path: Path) -> None:
-    from apuflow.containers import Mount
+    from apuflow.containers.job import Mount
 
     mounts = (Mount(tmp_path, True), Mount(Path("/g em5")))
     made = job("gem5.opt", "-r", image="/images/gcn.sif", mounts=mounts, env={"A": "$b `c`"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apuflow.containers import container_engine
+from apuflow.containers.found import container_engine
 from apuflow.containers.sockets import candidate_urls
 from apuflow.core.errors import ConfigError
 

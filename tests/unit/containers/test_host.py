@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.containers import Exit, HostEngine, Job, Labels, Limits, Sample
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Exit, Job, Limits, Sample
 from apuflow.core import proc
 from apuflow.core.errors import EngineError
-from apuflow.core.owner import Owner
+from apuflow.core.owner import Labels, Owner
 from apuflow.core.proc import command_line, start_time
 
 Run = Callable[..., Exit]
@@ -120,7 +121,9 @@ def test_a_program_that_cannot_start_is_said(run: Run, tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from apuflow.containers import HostEngine, Job, Labels, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Job, Limits
+from apuflow.core.owner import Labels
 project = Path(sys.argv[1])
 tree = "sleep 876 & echo $! > child; wait"
 labels = Labels.here(project, "p")
@@ -187,7 +190,8 @@ def test_a_job_ends_when_the_workflow_above_it_is_gone(tmp_path: Path) -> None:
     """Snakemake is killed by SIGKILL; the job's own process lives on and has to notice."""
     result = tmp_path / "result"
     inner = (
-        "import sys; from pathlib import Path; from apuflow.containers import *\\n"
+        "import sys; from pathlib import Path; from apuflow.core.owner import Labels\\n"
+        "from apuflow.containers.host import HostEngine; from apuflow.containers.job import Job\\n"
         f"p = Path({str(tmp_path)!r})\\n"
         "made = HostEngine().run(Job(('sleep', '60'), p, p / 'home', p / 'log', Labels.here(p, 'p'), "
         "on_sample=lambda s: (p / 'running').touch()))\\n"

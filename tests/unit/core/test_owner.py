@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from apuflow.containers import Labels, Owner
-from apuflow.core.owner import is_leftover
+from apuflow.core.owner import Labels, Owner, is_leftover
 from apuflow.core.proc import boot_id
 
 

@@ -13,9 +13,9 @@ from apuflow.configure.point import Point
 from apuflow.engines import dnnmark_program, simulating_engine
 from apuflow.engines.base import Inputs
 from apuflow.miopen.compiler import Compiler
-from apuflow.prepare import write_record
-from apuflow.prepare.dnnmark import existing_dnnmark
+from apuflow.prepare.builds import existing_dnnmark
 from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.records import write_record
 from apuflow.prepare.tools import Toolset
 
 ENGINE = simulating_engine("gem5")

@@ -94,19 +94,19 @@ def test_an_image_needs_gem5s_checkout_where_it_is_built_from_it(
 ) -> None:
     (root / "configs/site.yaml").write_text(site)
     tools = Toolset(release, root)
-    found = Runs(Campaign(root)).toolchain.image_inputs(wildcards_of(tools.record("image")))
+    found = Runs(Campaign(root)).tool_inputs("image")(wildcards_of(tools.record("image")))
     assert found == ([tools.record("source-gem5")] if needs_sources else [])
 
 
 def test_a_gem5_is_compiled_in_an_image_and_ones_own_is_not(root: Path) -> None:
     tools = Toolset("v22.1", root)
     wildcards = {**wildcards_of(tools.record("gem5-GCN3_X86")), "target": "GCN3_X86"}
-    found = Runs(Campaign(root)).toolchain.gem5_inputs(wildcards)
+    found = Runs(Campaign(root)).tool_inputs("gem5-{target}")(wildcards)
     assert found == [tools.record("source-gem5"), tools.record("image")]
     (root / "gem5.opt").write_bytes(b"mine")
     (root / "configs/site.yaml").write_text("gem5: {binary: gem5.opt, source: .}\n")
     tools = Toolset("v22.1", root)
-    found = Runs(Campaign(root)).toolchain.gem5_inputs(wildcards_of(tools.record("gem5")))
+    found = Runs(Campaign(root)).tool_inputs("gem5")(wildcards_of(tools.record("gem5")))
     assert found == [tools.record("source-gem5")]
 
 
@@ -114,7 +114,7 @@ def test_a_record_of_another_wish_is_refused_with_the_right_one(root: Path) -> N
     other = wildcards_of(Toolset("v22.1", root).record("image"))
     (root / "configs/site.yaml").write_text("image: {mode: local, name: mine}\n")
     with pytest.raises(ConfigError) as caught:
-        Runs(Campaign(root)).toolchain.image_inputs(other)
+        Runs(Campaign(root)).tool_inputs("image")(other)
     assert Toolset("v22.1", root).record("image") in str(caught.value)
 
 

@@ -15,10 +15,11 @@ from apuflow.configure import load_release, load_site, load_sweep
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.engines.simulated import provenance
 from apuflow.plan.points import points
-from apuflow.prepare import Gem5Record, ImageRecord, SourceRecord
-from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
-from apuflow.prepare.image_choice import lock, locked_source
+from apuflow.prepare.builds import Gem5Record
+from apuflow.prepare.images import ImageRecord, lock, locked_source
+from apuflow.prepare.recipes import DockerfileBuild, DockerfileRecord, repaired_context
 from apuflow.prepare.requests import request
+from apuflow.prepare.sources import SourceRecord
 
 DIRECTORY = "util/dockerfiles/gcn-gpu"
 BEFORE = "FROM ubuntu:20.04\nRUN apt -y install gcc-10\nRUN wget a/v22-1/x.patch\nRUN wget a/v22-1/y\n"

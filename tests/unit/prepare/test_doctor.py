@@ -9,15 +9,14 @@ import pytest
 from places import ROOT
 from standins.repositories import commit, git
 
+from apuflow.commands.doctor import next_command
 from apuflow.configure import Release, Site, load_release, load_sweep
 from apuflow.configure.site import Gem5Build, Image, Mirrors
 from apuflow.containers import found
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
-from apuflow.prepare import doctor
+from apuflow.prepare.builds import starts
 from apuflow.prepare.doctor import Check, State, Use, check_gem5_ready, examine, ready
-from apuflow.prepare.gem5 import starts
-from apuflow.prepare.next_command import next_command
 
 
 @pytest.fixture
@@ -211,7 +210,7 @@ def test_sources_of_rocblas_are_ready_at_their_commit_and_unchanged(
         checks = examine(site, release, tmp_path, network=False)
         return next(check for check in checks if check.name == "Tensile sources")
 
-    monkeypatch.setattr(doctor, "TENSILE_COMMIT", pinned)
+    monkeypatch.setattr("apuflow.prepare.sources.TENSILE_COMMIT", pinned)
     found = tensile()
     assert found.state is State.MISSING and "the checkout is at" in found.detail
     assert f"checkout {pinned}" in str(found.fix)

@@ -12,9 +12,9 @@ from apuflow.configure import load_sweep
 from apuflow.core.errors import EngineError
 from apuflow.engines.simulated import provenance
 from apuflow.plan.points import points
-from apuflow.prepare import Gem5Record, unchanged_gem5, use_checkout
+from apuflow.prepare.builds import Gem5Record, unchanged_gem5
 from apuflow.prepare.images import ImageRecord
-from apuflow.prepare.patches import gem5_patches, patched_source, read_patches
+from apuflow.prepare.sources import gem5_patches, patched_source, read_patches, use_checkout
 from apuflow.prepare.tools import Toolset
 
 WRITES = """--- a/{file}

@@ -9,8 +9,11 @@ from standins.repositories import Repository, git, make_gem5
 
 from apuflow.containers import found
 from apuflow.core.errors import EngineError
-from apuflow.prepare import Gem5Record, SourceRecord, read_record, stages
+from apuflow.prepare import stages
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.images import ImageRecord
+from apuflow.prepare.records import read_record
+from apuflow.prepare.sources import SourceRecord
 from apuflow.prepare.tools import Toolset
 
 

@@ -20,7 +20,8 @@ from places import ROOT
 from standins.repositories import behave, make_gem5
 
 from apuflow.configure import load_release
-from apuflow.containers import HostEngine, Limits
+from apuflow.containers.host import HostEngine
+from apuflow.containers.job import Limits
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.proc import start_time
 from apuflow.core.record import Status, read_run

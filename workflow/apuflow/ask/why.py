@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from apuflow_analysis.tables.columns import BOUNDS
-
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.core.words import many
 from apuflow.preview import RELEASE
 from apuflow.preview.evaluate import collect
 from apuflow.preview.timing import Terms, times_of
+from apuflow_analysis.tables.columns import BOUNDS
 
 
 def why(point: Point) -> Iterator[str]:

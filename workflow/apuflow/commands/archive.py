@@ -3,51 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core import paths
 from apuflow.core.words import many
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``apuflow archive``."""
+@app.command()
+def archive(
+    sweep: str = typer.Argument("", help="name of a sweep whose report has been made"),
+    out: Path | None = typer.Option(
+        None, "--out", "-o", help="a file .tar.zst or .tar.gz; default: archives/SWEEP.tar.zst"
+    ),
+    check: Path | None = typer.Option(None, "--verify", help="check this archive instead of writing one"),
+    against: Path | None = typer.Option(None, help="with --verify: a project whose tables to compare"),
+) -> None:
+    """Pack a study (configuration, runs, statistics, tables, figures, report), or check an archive."""
+    if bool(sweep) == (check is not None) or (against is not None and check is None):
+        raise typer.BadParameter("name either a SWEEP to pack or --verify FILE (with --against DIR)")
+    if check is not None:
+        _check(check, against)
+    else:
+        _pack(sweep, out or Path("archives") / f"{sweep}.tar.zst")
 
-    @app.command()
-    def archive(
-        sweep: Annotated[str, typer.Argument(help="name of a sweep whose report has been made")] = "",
-        out: Annotated[
-            Path | None,
-            typer.Option("--out", "-o", help="a file .tar.zst or .tar.gz; default: archives/SWEEP.tar.zst"),
-        ] = None,
-        check: Annotated[
-            Path | None, typer.Option("--verify", help="check this archive instead of writing one")
-        ] = None,
-        against: Annotated[
-            Path | None, typer.Option("--against", help="with --verify: a project whose tables to compare")
-        ] = None,
-    ) -> None:
-        """Pack a study (configuration, runs, statistics, tables, figures, report), or check an archive."""
-        if bool(sweep) == (check is not None) or (against is not None and check is None):
-            raise typer.BadParameter("name either a SWEEP to pack or --verify FILE (with --against DIR)")
-        if check is not None:
-            _check(check, against)
-        else:
-            _pack(sweep, out or Path("archives") / f"{sweep}.tar.zst")
 
-    @app.command()
-    def unpack(
-        file: Annotated[Path, typer.Argument(help="an archive that apuflow archive wrote")],
-        directory: Annotated[Path, typer.Argument(help="where to unpack it; made if it does not exist")],
-    ) -> None:
-        """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
-        from apuflow_analysis.archive.archive import unpack as unpacked
+@app.command()
+def unpack(
+    file: Path = typer.Argument(help="an archive that apuflow archive wrote"),
+    directory: Path = typer.Argument(help="where to unpack it; made if it does not exist"),
+) -> None:
+    """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
+    from apuflow_analysis.archive.archive import unpack as unpacked
 
-        manifest = unpacked(file, directory)
-        typer.echo(
-            f"{directory}: {many(len(manifest.entries), 'file')} of study {manifest.name}; see ARCHIVE.md"
-        )
+    manifest = unpacked(file, directory)
+    files = many(len(manifest.entries), "file")
+    typer.echo(f"{directory}: {files} of study {manifest.name}; see ARCHIVE.md")
 
 
 def _pack(sweep: str, out: Path) -> None:
@@ -58,10 +50,8 @@ def _pack(sweep: str, out: Path) -> None:
     campaign = Campaign()
     loaded = campaign.load(sweep)
     manifest = write(out, sweep, study_files(campaign, loaded), about(campaign, loaded))
-    size = out.stat().st_size
-    typer.echo(
-        f"{out}: {many(len(manifest.entries), 'file')}, {manifest.size:,} bytes, packed {size:,}, checked"
-    )
+    size, files = out.stat().st_size, many(len(manifest.entries), "file")
+    typer.echo(f"{out}: {files}, {manifest.size:,} bytes, packed {size:,}, checked")
 
 
 def _check(file: Path, against: Path | None) -> None:

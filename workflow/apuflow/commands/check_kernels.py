@@ -6,13 +6,13 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.words import many
@@ -24,34 +24,23 @@ if TYPE_CHECKING:
     from apuflow.launcher.defects import DefectName
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check-kernels")(check_kernels)
-
-
+@app.command()
 def check_kernels(
-    workloads: Annotated[
-        list[str] | None, typer.Argument(help="Workloads of kind kernels; default: all of them.")
-    ] = None,
-    gfx: Annotated[
-        list[str] | None, typer.Option(help="GPU architecture; default: gfx801; can be repeated.")
-    ] = None,
-    compute_units: Annotated[
-        int, typer.Option("--num-cus", min=1, max=4096, help="Compute units of the GPU.")
-    ] = 4,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE: a parameter; can be repeated.")
-    ] = None,
-    run: Annotated[
-        bool, typer.Option("--run", help="Also execute the kernels, without gem5, and compare their outputs.")
-    ] = False,
-    release: Annotated[
-        str | None,
-        typer.Option("--as", help="With --run: with the mistakes of this release of gem5."),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option(min=1, help="With --run: wavefront instructions after which a launch is stopped.")
-    ] = 2_000_000_000,
+    workloads: list[str] | None = typer.Argument(
+        None, help="Workloads of kind kernels; default: all of them."
+    ),
+    gfx: list[str] | None = typer.Option(None, help="GPU architecture; default: gfx801; can be repeated."),
+    compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
+    set_: list[str] | None = typer.Option(None, "--set", help="NAME=VALUE: a parameter; can be repeated."),
+    run: bool = typer.Option(
+        False, "--run", help="Also execute the kernels, without gem5, and compare their outputs."
+    ),
+    release: str | None = typer.Option(
+        None, "--as", help="With --run: with the mistakes of this release of gem5."
+    ),
+    limit: int = typer.Option(
+        2_000_000_000, min=1, help="With --run: wavefront instructions after which a launch is stopped."
+    ),
 ) -> None:
     """Compile the kernels of WORKLOADS and check their launches, arguments, contents and reference.
 
@@ -69,7 +58,7 @@ def check_kernels(
             found += _told(name, error)
             continue
         for each in gpus:
-            found += _check(work, each, compute_units, Run(limit, release) if run else None)
+            found += _check(work, each, compute_units, limit if run else None, release)
     if found:
         typer.echo(many(found, "problem"), err=True)
         raise typer.Exit(1)
@@ -102,12 +91,8 @@ def _work(name: str, settings: Mapping[str, int]) -> KernelsWork:
 
     workload = load_workload(name)
     if not isinstance(workload, KernelsWorkload):
-        raise ConfigError(
-            "not a workload of kind kernels",
-            key="WORKLOADS",
-            value=name,
-            remedy="`apuflow kernels` is for those of MIOpen",
-        )
+        remedy = "`apuflow kernels` is for those of MIOpen"
+        raise ConfigError("not a workload of kind kernels", key="WORKLOADS", value=name, remedy=remedy)
     errors: list[ConfigError] = []
     work = workload.work(settings, errors.append)
     if work is None:
@@ -120,66 +105,52 @@ def _setting(text: str) -> tuple[str, int]:
     try:
         return name.strip(), int(value, 0)
     except ValueError:
-        raise ConfigError(
-            "not a parameter's value", key="--set", value=text, remedy="NAME=VALUE, a whole number: n=1024"
-        ) from None
+        remedy = "NAME=VALUE, a whole number: n=1024"
+        raise ConfigError("not a parameter's value", key="--set", value=text, remedy=remedy) from None
 
 
-@dataclass(frozen=True)
-class Run:
-    """How kernels are executed: most wavefront instructions of a launch; release whose mistakes are made."""
+def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, release: str | None) -> int:
+    """Print what is known of a workload on a GPU; how many problems it has.
 
-    limit: int
-    release: str | None
-
-
-def _check(work: KernelsWork, gfx: str, compute_units: int, run: Run | None) -> int:
-    """Print what is known of a workload on a GPU; how many problems it has."""
+    Args:
+        limit: most wavefront instructions of a launch; None: launches are not executed.
+        release: whose mistakes are made.
+    """
     from apuflow.kernels.launches import problems
     from apuflow.kernels.metadata import read_kernels
 
     about = f"{work.name} on {gfx}"
     kernels: dict[Path, tuple[Kernel, ...]] = {}
+    codes: dict[Path, Path] = {}
     failed = 0
     with ExitStack() as stack:
         try:
             program = work.program(compute_units, gfx)
         except ApuflowError as error:
             return _told(about, error)
-        codes = []
         for source in program.sources:
             try:
-                codes.append(stack.enter_context(_compiled(source, program.compile, gfx)))
-                kernels[source] = read_kernels(codes[-1])
+                codes[source] = stack.enter_context(_compiled(source, program.compile, gfx))
+                kernels[source] = read_kernels(codes[source])
             except ApuflowError as error:
                 failed += _told(about, error)
         if failed:
             return failed
-        doubts = list(_doubts(program, codes, gfx))
+        doubts = list(_doubts(program, list(codes.values()), gfx))
         wrong = list(problems(program, kernels, gpu(gfx).isa))
         results: list[str] = []
-        if run and not wrong:
+        if limit is not None and not wrong:
             try:
-                results, wrong = _executed(
-                    program, kernels, dict(zip(program.sources, codes, strict=True)), gfx, run
-                )
+                results, wrong = _executed(program, kernels, codes, gfx, limit, release)
             except ApuflowError as error:
                 failed += _told(about, error)
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{about}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
-    for kernel in chain.from_iterable(kernels.values()):
-        typer.echo(f"  {_described(kernel)}")
-    for each in doubts:
-        typer.echo(f"  {each}")
-    for each in wrong:
-        typer.echo(f"  wrong: {each}")
-    if not wrong:
-        compared = (
-            "launches, arguments and reference fit" if program.reference else "launches fit; no reference"
-        )
-        typer.echo(f"  {compared}")
-    for each in results:
-        typer.echo(f"  {each}")
+    fits = "launches, arguments and reference fit" if program.reference else "launches fit; no reference"
+    described = map(_described, chain.from_iterable(kernels.values()))
+    mistakes = [f"wrong: {each}" for each in wrong] or [fits]
+    for text in (*described, *doubts, *mistakes, *results):
+        typer.echo(f"  {text}")
     return failed + len(wrong)
 
 
@@ -188,7 +159,8 @@ def _executed(
     kernels: Mapping[Path, tuple[Kernel, ...]],
     codes: Mapping[Path, Path],
     gfx: str,
-    run: Run,
+    limit: int,
+    release: str | None,
 ) -> tuple[list[str], list[str]]:
     """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
     from apuflow.configure import load_release
@@ -197,26 +169,24 @@ def _executed(
     from apuflow.kernels.reference import tolerance
     from apuflow.launcher.defects import met
 
-    defects = load_release(run.release).instruction_defects(gfx) if run.release else ()
+    defects = load_release(release).instruction_defects(gfx) if release else ()
     began = time.monotonic()
-    done, errors = interpret_program(program, kernels, codes, gfx, limit=run.limit, defects=defects)
+    done, errors = interpret_program(program, kernels, codes, gfx, limit=limit, defects=defects)
     seconds = time.monotonic() - began
     total = sum(each.total for each in done.executed)
-    as_release = f" as gem5 {run.release}" if run.release else ""
+    as_release = f" as gem5 {release}" if release else ""
     said = [f"executed{as_release}: {total:,} wavefront instructions in {seconds:.1f} s"]
     unknown = [each.name for each in met(list(codes.values()), gfx, set(defects) - MODELLED)]
     if unknown:
         said.append(f"executed as the GPU does, not as gem5 does: {', '.join(unknown)}")
     wrong: list[str] = []
     for name, error in errors.items():
-        allowed = tolerance(program, program.buffer(name))
         if error == 0:
             said.append(f"{name} equals its reference")
             continue
-        text = (
-            f"{name} differs from its reference by {error:.2g} of its largest element (allowed {allowed:g})"
-        )
-        (said if error <= allowed else wrong).append(text)
+        allowed = tolerance(program, program.buffer(name))
+        difference = f"{error:.2g} of its largest element (allowed {allowed:g})"
+        (said if error <= allowed else wrong).append(f"{name} differs from its reference by {difference}")
     return said, wrong
 
 
@@ -239,34 +209,26 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     from apuflow.launcher.defects import met, told
     from apuflow.launcher.disassembly import missing
 
-    releases = {name: load_release(name) for name in release_names()}
-    releases = {
-        name: each for name, each in releases.items() if gfx in each.gfx and each.known_by == "sources"
-    }
-    ordered = sorted(releases, key=lambda name: position(releases[name].options_of))
-    lacking = missing(codes, gfx, [releases[name].options_of for name in ordered])
+    known = [load_release(name) for name in release_names()]
+    releases = [each for each in known if gfx in each.gfx and each.known_by == "sources"]
+    releases.sort(key=lambda each: position(each.options_of))
+    lacking = missing(codes, gfx, [each.options_of for each in releases])
     left: dict[tuple[DefectName, ...], Collection[DefectName]] = {}
     found: dict[str, list[str]] = {}
-    for name in ordered:
-        present = releases[name].instruction_defects(gfx)
-        named = met(codes, gfx, present)
+    for release in releases:
+        named = met(codes, gfx, release.instruction_defects(gfx))
         changed = replaced([defect.name for defect in named])
         if changed not in left:
             left[changed] = _left(program, gfx, changed)
-        said = [f"{each}: gem5 does not execute it" for each in lacking[releases[name].options_of]]
-        said += [
-            told(defect, names)
-            + (
-                "; replaced before it runs"
-                if defect.name in changed and defect.name not in left[changed]
-                else ""
-            )
-            for defect, names in named.items()
-        ]
+        mended = set(changed) - set(left[changed])
+        said = [f"{each}: gem5 does not execute it" for each in lacking[release.options_of]]
+        for defect, names in named.items():
+            end = "; replaced before it runs" if defect.name in mended else ""
+            said.append(told(defect, names) + end)
         for text in said:
-            found.setdefault(text, []).append(name)
-    for text, names in found.items():
-        yield f"on gem5 {', '.join(names)}: {text}"
+            found.setdefault(text, []).append(release.name)
+    for text, known_of in found.items():
+        yield f"on gem5 {', '.join(known_of)}: {text}"
 
 
 def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
@@ -276,10 +238,8 @@ def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Col
     if not changed:
         return ()
     with ExitStack() as stack:
-        codes = [
-            stack.enter_context(_compiled(source, program.compile, gfx, changed))
-            for source in program.sources
-        ]
+        compiled = [_compiled(source, program.compile, gfx, changed) for source in program.sources]
+        codes = [stack.enter_context(code) for code in compiled]
         return {defect.name for defect in met(codes, gfx, changed)}
 
 

@@ -1,52 +1,52 @@
-"""``apuflow compare``: two tables, two parts of one, point by point; or the kernels of two runs."""
+"""``apuflow compare``, ``score`` and ``published``: tables, the preview and suites against others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core.errors import ApuflowError
+from apuflow.core.figures import stem_of
 from apuflow.core.files import write_csv
+from apuflow.core.words import many
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from apuflow_analysis.tables.compare import Comparison
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(compare)
-
-
+@app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A result table, CSV or Parquet.")],
-    b: Annotated[Path | None, typer.Argument(metavar="[B]", help="The table to compare it with.")] = None,
-    engines: Annotated[
-        str | None, typer.Option(help="Two engines of one table instead: --engines gem5,preview.")
-    ] = None,
-    releases: Annotated[
-        str | None, typer.Option(help="Two gem5 releases of one table instead: --releases v23.0,v23.1.")
-    ] = None,
-    axis: Annotated[
-        str | None, typer.Option(help="Two values of an axis of one table: --axis num-compute-units=4,16.")
-    ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", "-c", help="Counter or metric; give it several times.")
-    ] = None,
-    all_columns: Annotated[bool, typer.Option("--all", help="Every counter and metric.")] = False,
-    points: Annotated[bool, typer.Option(help="Also list every point.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write every point and column here.")] = None,
-    kernels: Annotated[
-        bool,
-        typer.Option(
-            "--kernels", help="Kernels that two runs launched: A and B are run directories, or A a table."
-        ),
-    ] = False,
-    figure: Annotated[
-        Path | None, typer.Option(help="With --kernels: draw them here, FIGURE.svg and FIGURE-time.svg.")
-    ] = None,
+    a: Path = typer.Argument(metavar="A", help="A result table, CSV or Parquet."),
+    b: Path | None = typer.Argument(None, metavar="[B]", help="The table to compare it with."),
+    engines: str | None = typer.Option(
+        None, help="Two engines of one table instead: --engines gem5,preview."
+    ),
+    releases: str | None = typer.Option(
+        None, help="Two gem5 releases of one table instead: --releases v23.0,v23.1."
+    ),
+    axis: str | None = typer.Option(
+        None, help="Two values of an axis of one table: --axis num-compute-units=4,16."
+    ),
+    column: list[str] | None = typer.Option(
+        None, "--column", "-c", help="Counter or metric; give it several times."
+    ),
+    all_columns: bool = typer.Option(False, "--all", help="Every counter and metric."),
+    points: bool = typer.Option(False, help="Also list every point."),
+    csv: Path | None = typer.Option(None, help="Write every point and column here."),
+    kernels: bool = typer.Option(
+        False, "--kernels", help="Kernels that two runs launched: A and B are run directories, or A a table."
+    ),
+    figure: Path | None = typer.Option(
+        None, help="With --kernels: draw them here, FIGURE.svg and FIGURE-time.svg."
+    ),
 ) -> None:
     """Join two tables on workload and axes and show ratio (B over A) and difference of each number.
 
@@ -60,11 +60,8 @@ def compare(
         compare_runs(a, b, engines or "gem5,gem5-kernels", csv, figure)
         return
     if figure is not None:
-        raise ApuflowError(
-            "only the kernels of two runs are drawn here",
-            key="--figure",
-            remedy="add --kernels; figures of a sweep are made by snakemake",
-        )
+        remedy = "add --kernels; figures of a sweep are made by snakemake"
+        raise ApuflowError("only the kernels of two runs are drawn here", key="--figure", remedy=remedy)
     from apuflow_analysis.counters.table import NAMES as COUNTERS
     from apuflow_analysis.metrics.compute import NAMES as METRICS
     from apuflow_analysis.tables.compare import SHOWN
@@ -77,12 +74,11 @@ def compare(
     if given:
         result, sides = _parts_of(a, b, given, names)
     elif b is None:
-        raise ApuflowError(
-            "a second table is missing", remedy="apuflow compare A B, or apuflow compare A --engines X,Y"
-        )
+        remedy = "apuflow compare A B, or apuflow compare A --engines X,Y"
+        raise ApuflowError("a second table is missing", remedy=remedy)
     else:
         result, sides = compare_tables(read(a), read(b), names), (str(a), str(b))
-    _show(result, points, sides)
+    _show_comparison(result, points, sides)
     write_csv(csv, result.table)
 
 
@@ -112,38 +108,27 @@ def _parts_of(
     return compare_sides(frame, first, second, names), (first, second)
 
 
-def _show(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
+def _show_comparison(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
-    for side, name in zip("AB", sides, strict=True):
-        console.print(f"{side}: {name}", highlight=False, markup=False, soft_wrap=True)
+    heads = [f"{side}: {name}" for side, name in zip("AB", sides, strict=True)]
     if result.differ:
-        differ = ", ".join(f"{name} ({a}, {b})" for name, a, b in result.differ)
-        console.print(f"differ: {differ}", highlight=False, markup=False, soft_wrap=True)
-    summary = Table(
-        title="B over A: geometric mean, smallest and largest ratio; largest difference", title_justify="left"
-    )
-    summary.add_column("column", no_wrap=True)
-    for heading in ("points", "mean ratio", "smallest", "largest", "difference"):
-        summary.add_column(heading, justify="right")
+        heads.append("differ: " + ", ".join(f"{name} ({a}, {b})" for name, a, b in result.differ))
+    for text in heads:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    title = "B over A: geometric mean, smallest and largest ratio; largest difference"
+    summary = _ruled(title, (), ("points", "mean ratio", "smallest", "largest", "difference"))
     for row in result.summary.to_dict("records"):
         cells = ("geometric_mean_ratio", "smallest_ratio", "largest_ratio", "largest_difference")
         summary.add_row(str(row["column"]), str(row["points"]), *(_number(row[cell]) for cell in cells))
     console.print(summary)
     if points:
         keys = [key for key in result.keys if result.table[key].nunique(dropna=False) > 1]
-        table = Table(title="Points", title_justify="left")
-        for heading in (*keys, "column"):
-            table.add_column(heading, no_wrap=heading == "column")
-        for heading in ("A", "B", "ratio", "difference"):
-            table.add_column(heading, justify="right")
+        table = _ruled("Points", keys, ("A", "B", "ratio", "difference"))
         for row in result.table.to_dict("records"):
-            values = (row[cell] for cell in ("a", "b", "ratio", "difference"))
-            table.add_row(
-                *(str(row[key]) for key in (*keys, "column")), *(_number(value) for value in values)
-            )
+            texts = [str(row[key]) for key in (*keys, "column")]
+            table.add_row(*texts, *(_number(row[cell]) for cell in ("a", "b", "ratio", "difference")))
         console.print(table)
     for side, names in (("A", result.wrong_a), ("B", result.wrong_b)):
         if names:
@@ -152,5 +137,116 @@ def _show(result: Comparison, points: bool, sides: tuple[str, str]) -> None:
         console.print(f"Not compared: {result.only_a} points only in A, {result.only_b} only in B.")
 
 
+def _ruled(title: str, keys: Iterable[str], numbers: Iterable[str]) -> Table:
+    """A table with lines: keys, the column that is compared, numbers."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for heading in keys:
+        table.add_column(heading)
+    table.add_column("column", no_wrap=True)
+    for heading in numbers:
+        table.add_column(heading, justify="right")
+    return table
+
+
 def _number(value: float) -> str:
     return "-" if value != value else f"{value:.6g}"
+
+
+@app.command()
+def score(
+    runs: list[Path] | None = typer.Argument(
+        None,
+        help="tables of runs: results/<sweep>/<workload>.csv with the runs beside it, or CSV (Parquet) "
+        "with kernel and shape columns; default: the recorded runs that come with apuflow",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="print the numbers as JSON"),
+    rows: bool = typer.Option(False, "--rows", help="print every run as well"),
+    figure: Path | None = typer.Option(
+        None, help="draw preview against gem5 here, a panel per primitive: .svg, .png and .csv"
+    ),
+) -> None:
+    """Score the preview against measured runs; what it learned from a layer takes no part in its score.
+
+    Shown are median, mean, 90th percentile and maximum of |error| of the GPU cycles, and of the pairs of a
+    sweep of compute units more than 10 % apart the share that it puts in the measured order; in all and per
+    primitive. Runs are single kernels; where a point has several, a last line is of the cycles of each point.
+    """
+    from apuflow.score import errors as scoring
+
+    stem = None if figure is None else stem_of(figure)
+    scored = scoring.score(scoring.read_tables(runs or scoring.recorded()))
+    errors = scoring.report(scored)
+    for reason, number in scored.refused.items():
+        print(f"refused: {reason} ({many(number, 'run')})", file=sys.stderr)
+    if stem is not None:
+        from apuflow_analysis.figures.comparisons import write_scatter
+
+        write_scatter(scored.frame, stem)
+    if as_json:
+        print(json.dumps(errors, indent=1))
+        return
+    if rows:
+        for row in scored.frame.itertuples():
+            print(
+                f"{row.primitive:16} {row.kernel:38} {row.num_compute_units:>3} CUs"
+                f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
+                f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
+            )
+    _show_errors(errors)
+
+
+_COLUMNS = (
+    ("median", "median_error", "{:.1%}"),
+    ("mean", "mean_error", "{:.1%}"),
+    ("p90", "p90_error", "{:.1%}"),
+    ("max", "max_error", "{:.1%}"),
+    ("ordered", "ordered_share", "{:.1%}"),
+    ("of pairs", "ordered_pairs", "{}"),
+)
+
+
+def _show_errors(errors: dict[str, Any]) -> None:
+    print(f"{'primitive':18} {'runs':>5}" + "".join(f" {heading:>8}" for heading, _, _ in _COLUMNS))
+    whole = [("whole points", errors["points"])] if "points" in errors else []
+    for name, part in [*errors["primitives"].items(), ("all", errors), *whole]:
+        cells = ["-" if part.get(key) is None else form.format(part[key]) for _, key, form in _COLUMNS]
+        print(f"{name:18} {part['runs']:>5}" + "".join(f" {cell:>8}" for cell in cells))
+
+
+@app.command()
+def published(
+    items: list[Path] = typer.Argument(help="results/SWEEP/items/SUITE.csv, of a suite that was measured"),
+) -> None:
+    """Put results of suites beside published measurements: their shape, not the times.
+
+    Shown are the rank correlation of the items' forward times, the one that sorting by floating-point
+    operations alone reaches, and the ratio of backward to forward, ours and theirs; then what differs most,
+    and why. A rank correlation no higher than that of the operations is no evidence for the model.
+    """
+    from apuflow.core.terminal import table_of, terminal_console
+    from apuflow.score.published import WHY
+    from apuflow.score.published import compare as compare_published
+
+    console = terminal_console()
+    numbers = ("published", "items", "rank corr.", "by FLOP alone", "bwd/fwd", "published")
+    table = table_of(("suite", "ours"), numbers, no_wrap=False)
+    comparisons = [one for file in items for one in compare_published(file)]
+    for one in comparisons:
+        found = (one.rank_correlation, one.by_flops, one.ratio, one.published_ratio)
+        cells = ("-" if number is None else f"{number:.3f}" for number in found)
+        table.add_row(one.suite, one.which, one.published, str(one.items), *cells)
+    console.print(table)
+    for one in comparisons:
+        for name, mine, theirs in one.displaced:
+            here = f"{one.suite}, {one.which}: {name} is number {mine} of {one.items} here"
+            console.print(f"{here}, {theirs} on {one.published}")
+    if any(one.by_flops is not None and one.by_flops >= (one.rank_correlation or 0.0) for one in comparisons):
+        console.print(
+            "\nSorting by FLOP alone orders some of these lists as well or better: their rank correlation is "
+            "no evidence for the model."
+        )
+    console.print("\nWhy the shape differs:")
+    for reason in WHY:
+        console.print(f"- {reason}")

@@ -2,62 +2,61 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from apuflow.commands import app
+from apuflow.core import paths
+from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
     from apuflow.core.engines import EngineName
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``apuflow doctor``."""
+@app.command()
+def doctor(
+    name: str = typer.Argument("", metavar="[ENGINE]", help="with --prove or --record: engine that runs"),
+    release: str = typer.Option(
+        "", help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's"
+    ),
+    engine: str = typer.Option("gem5", help="whose readiness the exit status tells: gem5, gem5-kernels"),
+    offline: bool = typer.Option(
+        False, "--offline", help="do not contact source repositories and registries"
+    ),
+    prove: bool = typer.Option(
+        False, "--prove", help="run the smallest recorded point and compare its statistics"
+    ),
+    every: bool = typer.Option(False, "--all", help="with --prove: all ten points"),
+    record: bool = typer.Option(
+        False, "--record", help="run all ten points twice and record them in configs/known_answers"
+    ),
+) -> None:
+    """Check this machine for each engine. Exit status 1 when `--engine` cannot run here.
 
-    @app.command()
-    def doctor(
-        name: Annotated[
-            str, typer.Argument(metavar="[ENGINE]", help="with --prove or --record: engine that runs")
-        ] = "",
-        release: str = typer.Option(
-            "",
-            help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's",
-        ),
-        engine: str = typer.Option("gem5", help="whose readiness the exit status tells: gem5, gem5-kernels"),
-        offline: bool = typer.Option(
-            False, "--offline", help="do not contact source repositories and registries"
-        ),
-        prove: bool = typer.Option(
-            False, "--prove", help="run the smallest recorded point and compare its statistics"
-        ),
-        every: bool = typer.Option(False, "--all", help="with --prove: all ten points"),
-        record: bool = typer.Option(
-            False, "--record", help="run all ten points twice and record them in configs/known_answers"
-        ),
-    ) -> None:
-        """Check this machine for each engine. Exit status 1 when `--engine` cannot run here.
-
-        `--prove` runs a small layer on your own tools and compares its statistics with those recorded of the
-        same gem5 release, which is deterministic: equal, or what differs and what usually causes it (exit
-        status 1).
-        """
-        if prove and record:
-            raise typer.BadParameter("one of the two", param_hint="--prove, --record")
-        if (name or every) and not (prove or record):
-            raise typer.BadParameter("only with --prove or --record", param_hint="ENGINE, --all")
-        if prove or record:
-            chosen, of = _engine(name), _release(release)
-            good = _prove(chosen, of, every=every) if prove else _record(chosen, of)
-        else:
-            good = _examine(_release(release), engine, network=not offline)
-        if not good:
-            raise typer.Exit(1)
-
-
-def _release(given: str) -> str:
+    `--prove` runs a small layer on your own tools and compares its statistics with those recorded of the
+    same gem5 release, which is deterministic: equal, or what differs and what usually causes it (exit
+    status 1).
+    """
     from apuflow.configure import load_sweep
 
-    return given or load_sweep("default").release
+    if prove and record:
+        raise typer.BadParameter("one of the two", param_hint="--prove, --record")
+    if (name or every) and not (prove or record):
+        raise typer.BadParameter("only with --prove or --record", param_hint="ENGINE, --all")
+    chosen = _engine(name)
+    release = release or load_sweep("default").release
+    good = True
+    if prove:
+        good = _prove(chosen, release, every=every)
+    elif record:
+        _record(chosen, release)
+    else:
+        good = _examine(release, engine, network=not offline)
+    if not good:
+        raise typer.Exit(1)
 
 
 def _engine(given: str) -> EngineName:
@@ -89,15 +88,13 @@ def _prove(engine: EngineName, release: str, *, every: bool) -> bool:
     wanted = wanted[: None if every else 1]
     if not prove.is_built(wanted[0], root):
         typer.echo(f"gem5 {release} is not built yet: that comes first, an hour or more")
-    here = prove.answers(engine, wanted, root)
     good = True
-    for point, answer in zip(wanted, here, strict=True):
+    for point, answer in zip(wanted, prove.answers(engine, wanted, root), strict=True):
         recorded = by_name[answer.workload]
-        found = differences(recorded, answer)
         about = f"{answer.workload} on {engine}, {point.compute_units} compute units, release {release}"
         if source != release:
             about += f" (recorded on {source})"
-        if equal(found):
+        if equal(differences(recorded, answer)):
             rows = f", all {answer.rows:,} rows of statistics" if answer.rows else ""
             typer.echo(f"equal    {about}: {answer.count('counter')} counters{rows}")
         else:
@@ -108,18 +105,15 @@ def _prove(engine: EngineName, release: str, *, every: bool) -> bool:
     return good
 
 
-def _record(engine: EngineName, release: str) -> bool:
+def _record(engine: EngineName, release: str) -> None:
     """Record the known answers of this machine's tools."""
     from apuflow.answers import prove
     from apuflow.answers.answer import write
-    from apuflow.core import paths
 
-    root = Path()
-    answers = prove.record(engine, release, root)
-    file = root / paths.known_answers(engine, release)
+    answers = prove.record(engine, release, Path())
+    file = Path(paths.known_answers(engine, release))
     write(file, answers)
     typer.echo(f"{file}: {len(answers)} points of {engine} with release {release}, each run twice")
-    return True
 
 
 def _examine(release: str, engine: str, *, network: bool) -> bool:
@@ -129,7 +123,6 @@ def _examine(release: str, engine: str, *, network: bool) -> bool:
 
     from apuflow.configure import load_release, load_site
     from apuflow.prepare.doctor import State, Use, examine, missing, ready
-    from apuflow.prepare.next_command import next_command
 
     if engine not in list(Use):
         raise typer.BadParameter(f"{engine!r} is none of {', '.join(Use)}", param_hint="--engine")
@@ -145,7 +138,38 @@ def _examine(release: str, engine: str, *, network: bool) -> bool:
     for use in Use:
         lacking = ", ".join(check.name for check in missing(checks, use))
         console.print(f"{use:13} " + (f"[red]not ready[/]: {lacking}" if lacking else "[green]ready[/]"))
-    uses = (("dnnmark", Use.DNNMARK), ("kernels", Use.KERNELS), ("preview", Use.PREVIEW))
-    runs = {name: ready(checks, use) for name, use in uses}
+    uses = {"dnnmark": Use.DNNMARK, "kernels": Use.KERNELS, "preview": Use.PREVIEW}
+    runs = {name: ready(checks, use) for name, use in uses.items()}
     console.print(f"\nruns here now: {escape(next_command(release, Path(), **runs))}")
     return ready(checks, Use(engine))
+
+
+def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool, preview: bool = True) -> str:
+    """The largest step without missing requirements.
+
+    Args:
+        release: the examined release; sweeps of others are not proposed.
+        dnnmark: whether engine gem5 can run DNNMark.
+        kernels: whether engine gem5-kernels can run.
+        preview: whether Snakemake can run.
+    """
+    if not preview:
+        return "apuflow ask softmax_fwd num-compute-units=4,16"
+    snakemake = f"snakemake --cores {len(os.sched_getaffinity(0))}"
+    if dnnmark and _runs(paths.DEFAULT_SWEEP, release, root):
+        return f"{snakemake} {paths.table('', 'softmax_fwd')}"
+    if kernels and _runs("kernels", release, root):
+        return f"{snakemake} {paths.report(paths.under('kernels'))}"
+    if kernels and (root / paths.known_answers("gem5-kernels", release)).is_file():
+        return f"apuflow doctor --prove gem5-kernels --release {release}"
+    return f"{snakemake} {paths.report(paths.under('quickstart'))}"
+
+
+def _runs(sweep: str, release: str, root: Path) -> bool:
+    """Whether a sweep exists and is of this release only."""
+    from apuflow.configure import load_sweep
+
+    try:
+        return load_sweep(sweep, root).release == release
+    except ApuflowError:
+        return False

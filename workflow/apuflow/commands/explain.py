@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 
@@ -14,32 +15,19 @@ if TYPE_CHECKING:
     from apuflow.core.scalar import Scalar
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain", context_settings={"ignore_unknown_options": True})(explain_line)
-
-
+@app.command("explain", context_settings={"ignore_unknown_options": True})
 def explain_line(
-    line: Annotated[
-        str,
-        typer.Argument(
-            help="A command line of apu_se.py, in quotes; what stands before the script is gem5's."
-        ),
-    ],
-    release: Annotated[
-        str | None,
-        typer.Option(
-            help="gem5 release: a file of configs/gem5; default: the newest known one with the line's GPU."
-        ),
-    ] = None,
-    machine: Annotated[
-        str | None, typer.Option(help="Write the machine to configs/machines/NAME.yaml.")
-    ] = None,
-    meant: Annotated[
-        bool,
-        typer.Option("--meant", help="The machine that ignored words were meant to give, where gem5 can."),
-    ] = False,
-    force: Annotated[bool, typer.Option(help="Overwrite an existing machine.")] = False,
+    line: str = typer.Argument(
+        help="A command line of apu_se.py, in quotes; what stands before the script is gem5's."
+    ),
+    release: str | None = typer.Option(
+        None, help="gem5 release: a file of configs/gem5; default: the newest known one with the line's GPU."
+    ),
+    machine: str | None = typer.Option(None, help="Write the machine to configs/machines/NAME.yaml."),
+    meant: bool = typer.Option(
+        False, "--meant", help="The machine that ignored words were meant to give, where gem5 can."
+    ),
+    force: bool = typer.Option(False, help="Overwrite an existing machine."),
 ) -> None:
     """Say what each word of LINE does in a gem5 release, what is ignored, and what is used instead.
 
@@ -49,29 +37,24 @@ def explain_line(
     from apuflow.configure.base import NAME
 
     if machine is not None and not NAME.match(machine):
-        raise ConfigError(
-            "not a name for a machine", key="--machine", value=machine, remedy="letters, digits, . _ -"
-        )
-    name = release or _newest(line)
-    known = load_release(name)
+        remedy = "letters, digits, . _ -"
+        raise ConfigError("not a name for a machine", key="--machine", value=machine, remedy=remedy)
+    known = load_release(release or _newest(line))
     explained = command_line.explain(line, known.options_of, known.capabilities.set_bits)
+    lines = []
     if known.facts.assumed_of is not None and "options" not in known.origins:
-        typer.echo(
-            f"{name} is known in part: options and what is made of them as in {known.facts.assumed_of}"
-        )
+        like = known.facts.assumed_of
+        lines.append(f"{known.name} is known in part: options and what is made of them as in {like}")
     if explained.gem5:
-        typer.echo(f"before apu_se.py: {' '.join(explained.gem5)}")
+        lines.append(f"before apu_se.py: {' '.join(explained.gem5)}")
     width = min(48, max((len(word.text) for word in explained.words), default=0))
-    for word in explained.words:
-        typer.echo(f"{word.effect:9}  {word.text:{width}}  {word.said}")
-    typer.echo(f"in gem5 {name} this is:")
-    for text in command_line.used(explained):
-        typer.echo(f"  {text}")
+    lines += [f"{word.effect:9}  {word.text:{width}}  {word.said}" for word in explained.words]
+    lines += [f"in gem5 {known.name} this is:", *(f"  {text}" for text in command_line.used(explained))]
     options, changes = dict(explained.machine), list[str]()
     if meant:
         options, changes = command_line.as_meant(explained)
-        for text in changes:
-            typer.echo(f"  as meant: {text}")
+        lines += [f"  as meant: {text}" for text in changes]
+    typer.echo("\n".join(lines))
     if machine is not None:
         _write(machine, options, line, changes, force=force)
     if any(word.effect in ("refused", "unknown") for word in explained.words):
@@ -85,10 +68,10 @@ def _newest(line: str) -> str:
 
     builds = {name: each.isa.build_target for name, each in GPUS.items()}
     wanted = {build for name, build in builds.items() if name in line or build in line}
-    known = [(name, load_release(name)) for name in release_names()]
-    read = [(name, release) for name, release in known if release.known_by == "sources"] or known
-    fitting = [name for name, release in read if wanted <= set(release.build_targets)]
-    return (fitting or [name for name, _ in read])[-1]
+    known = [load_release(name) for name in release_names()]
+    read = [release for release in known if release.known_by == "sources"] or known
+    fitting = [release for release in read if wanted <= set(release.build_targets)]
+    return (fitting or read)[-1].name
 
 
 def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str], *, force: bool) -> None:
@@ -99,11 +82,8 @@ def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str],
         raise ConfigError("the machine exists", file=path, remedy="choose another name, or give --force")
     if not path.parent.is_dir():
         raise ConfigError("no configs/machines here", file=path, remedy="run it in the project's directory")
-    comment = [f"From: {line}", *changes]
-    head = "".join(f"# {text}\n" for part in comment for text in part.splitlines())
-    body = {
-        "description": f"From a command line of apu_se.py, {'as meant' if changes else 'as gem5 reads it'}"
-    }
-    text = yaml.safe_dump({**body, "options": options}, sort_keys=False, width=1000)
-    path.write_text(head + text, encoding="utf-8")
+    head = "".join(f"# {text}\n" for part in (f"From: {line}", *changes) for text in part.splitlines())
+    description = f"From a command line of apu_se.py, {'as meant' if changes else 'as gem5 reads it'}"
+    body = {"description": description, "options": options}
+    path.write_text(head + yaml.safe_dump(body, sort_keys=False, width=1000), encoding="utf-8")
     typer.echo(f"{path} written")

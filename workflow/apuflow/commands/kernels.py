@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
@@ -17,6 +20,7 @@ from apuflow.core.words import many
 if TYPE_CHECKING:
     from apuflow.dnnmark import Direction
     from apuflow.miopen import Row
+    from apuflow.miopen.prepare import DatabasePlan
 
 EXTRA_ROWS = Path(paths.extra_kernels())
 
@@ -29,47 +33,31 @@ class DirectionChoice(StrEnum):
     BOTH = "both"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("kernels")(kernels)
-
-
+@app.command()
 def kernels(
-    config: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A .dnnmark file, a workload's name, or a kernel list (.csv) in upstream's format."
-        ),
-    ] = None,
-    direction: Annotated[
-        DirectionChoice | None, typer.Option(help="Passes to run; default: the workload's, else both.")
-    ] = None,
-    compute_units: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--num-cus", min=1, max=4096, help="Compute units of the GPU; default: 4; can be repeated."
-        ),
-    ] = None,
-    gfx: Annotated[
-        list[str] | None, typer.Option(help="GPU architecture; default: gfx801; can be repeated.")
-    ] = None,
-    db: Annotated[Path | None, typer.Option(help="A MIOpen kernel database (.ukdb, .kdb).")] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a kernel list in upstream's format.")] = False,
-    add: Annotated[
-        list[str] | None,
-        typer.Option(help="'PROGRAM.cl, ARGUMENTS': write this row into the list of --rows."),
-    ] = None,
-    rows: Annotated[
-        Path, typer.Option(help="Kernel list that every database of this project gets.")
-    ] = EXTRA_ROWS,
-    build: Annotated[
-        Path | None,
-        typer.Option(help="Write a database per GPU and number of compute units to this directory."),
-    ] = None,
-    sources: Annotated[
-        Path | None, typer.Option(help="MIOpen's src/kernels; default: those of configs/site.yaml.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Compilers at a time; default: cores + 1.")] = None,
+    config: Path | None = typer.Argument(
+        None, help="A .dnnmark file, a workload's name, or a kernel list (.csv) in upstream's format."
+    ),
+    direction: DirectionChoice | None = typer.Option(
+        None, help="Passes to run; default: the workload's, else both."
+    ),
+    compute_units: list[int] | None = typer.Option(
+        None, "--num-cus", min=1, max=4096, help="Compute units of the GPU; default: 4; can be repeated."
+    ),
+    gfx: list[str] | None = typer.Option(None, help="GPU architecture; default: gfx801; can be repeated."),
+    db: Path | None = typer.Option(None, help="A MIOpen kernel database (.ukdb, .kdb)."),
+    csv: bool = typer.Option(False, "--csv", help="Print a kernel list in upstream's format."),
+    add: list[str] | None = typer.Option(
+        None, help="'PROGRAM.cl, ARGUMENTS': write this row into the list of --rows."
+    ),
+    rows: Path = typer.Option(EXTRA_ROWS, help="Kernel list that every database of this project gets."),
+    build: Path | None = typer.Option(
+        None, help="Write a database per GPU and number of compute units to this directory."
+    ),
+    sources: Path | None = typer.Option(
+        None, help="MIOpen's src/kernels; default: those of configs/site.yaml."
+    ),
+    jobs: int | None = typer.Option(None, min=1, help="Compilers at a time; default: cores + 1."),
 ) -> None:
     """List the kernel objects that MIOpen looks up for CONFIG, or those that a database holds.
 
@@ -79,7 +67,10 @@ def kernels(
     """
     sizes, gpus = tuple(compute_units or [4]), tuple(gpu(name, "--gfx").name for name in gfx or ["gfx801"])
     if add:
-        _add(add, rows)
+        from apuflow.miopen.row_file import add_rows, parse_rows
+
+        added = add_rows(rows, [row for text in add for row in parse_rows(text, "--add")])
+        typer.echo(f"{many(added, 'row')} added to {rows}; databases built from now on hold them")
     elif config is not None:
         from apuflow.miopen import distinct
 
@@ -89,7 +80,10 @@ def kernels(
         if build is not None:
             _build(needed, gpus, build, sources, jobs)
         elif csv:
-            _print_csv(listed)
+            from apuflow.miopen.row_file import format_row
+
+            for row in listed:
+                typer.echo(format_row(row))
         elif db is not None:
             _compare(listed, db, gpus[0])
         else:
@@ -97,9 +91,8 @@ def kernels(
     elif db is not None:
         _print_database(db)
     else:
-        raise ConfigError(
-            "nothing to list", remedy="name a .dnnmark file, or --db FILE, or both; apuflow kernels --help"
-        )
+        remedy = "name a .dnnmark file, or --db FILE, or both; apuflow kernels --help"
+        raise ConfigError("nothing to list", remedy=remedy)
 
 
 def _needed(
@@ -136,11 +129,8 @@ def _network_text(config: Path) -> tuple[str, Direction]:
         return config.read_text(encoding="utf-8"), "both"
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(
-            f"cannot read the configuration: {reason}",
-            file=config,
-            remedy=f"name a .dnnmark file or a workload: {', '.join(workload_names()) or 'none here'}",
-        ) from None
+        remedy = f"name a .dnnmark file or a workload: {', '.join(workload_names()) or 'none here'}"
+        raise ConfigError(f"cannot read the configuration: {reason}", file=config, remedy=remedy) from None
 
 
 def _print_rows(rows: list[Row], marks: dict[tuple[str, str], str] | None = None) -> None:
@@ -148,13 +138,6 @@ def _print_rows(rows: list[Row], marks: dict[tuple[str, str], str] | None = None
         mark = f"{marks[row.key]:8}" if marks else ""
         typer.echo(f"{mark}{row.program}{f'  (layer {row.layer})' if row.layer else ''}\n   {row.arguments}")
     typer.echo(f"{len(rows)} kernel objects", err=True)
-
-
-def _print_csv(rows: list[Row]) -> None:
-    from apuflow.miopen.row_file import format_row
-
-    for row in rows:
-        typer.echo(format_row(row))
 
 
 def _compare(rows: list[Row], db: Path, gfx: str) -> None:
@@ -179,13 +162,6 @@ def _print_database(db: Path) -> None:
     typer.echo(f"{len(entries)} kernel objects{f': {summary}' if summary else ''}", err=True)
 
 
-def _add(texts: list[str], path: Path) -> None:
-    from apuflow.miopen.row_file import add_rows, parse_rows
-
-    added = add_rows(path, [row for text in texts for row in parse_rows(text, "--add")])
-    typer.echo(f"{many(added, 'row')} added to {path}; databases built from now on hold them")
-
-
 def _build(
     needed: dict[int, list[Row]],
     gpus: tuple[str, ...],
@@ -193,35 +169,22 @@ def _build(
     sources: Path | None,
     jobs: int | None,
 ) -> None:
-    import os
-
     from apuflow.miopen.compiler import host_compiler
     from apuflow.miopen.database import db_name, plan_database, prepare_databases
     from apuflow.miopen.row_file import project_rows
 
     compiler, source = host_compiler(), sources or _site_sources()
-    plans = [
-        plan_database(
-            [*rows, *project_rows()],
-            gfx,
-            count,
-            release="command",
-            compiler=compiler.identity,
-            sources=source,
-        )
-        for gfx in gpus
-        for count, rows in needed.items()
-    ]
-    built = prepare_databases(
-        plans,
-        compiler,
-        source,
-        jobs=jobs or len(os.sched_getaffinity(0)) + 1,
-        place=lambda plan: directory / db_name(plan.gfx, plan.compute_units),
-    )
+    plan = partial(plan_database, release="command", compiler=compiler.identity, sources=source)
+    plans = [plan([*rows, *project_rows()], gfx, count) for gfx in gpus for count, rows in needed.items()]
+
+    def place(database: DatabasePlan) -> Path:
+        return directory / db_name(database.gfx, database.compute_units)
+
+    jobs = jobs or len(os.sched_getaffinity(0)) + 1
+    built = prepare_databases(plans, compiler, source, jobs=jobs, place=place)
     typer.echo(f"{many(len(built.made), 'kernel')} compiled, {len(built.kept)} were there ({compiler.name})")
-    for plan in plans:
-        typer.echo(f"{directory / db_name(plan.gfx, plan.compute_units)}: {len(plan.objects)} kernel objects")
+    for database in plans:
+        typer.echo(f"{place(database)}: {len(database.objects)} kernel objects")
 
 
 def _site_sources() -> Path:
@@ -235,4 +198,5 @@ def _site_sources() -> Path:
             remedy="give --sources the directory src/kernels of MIOpen at rocm-4.0.1, or set miopen_source "
             "in configs/site.yaml",
         )
-    return Path(given) / "src/kernels" if (Path(given) / "src/kernels").is_dir() else Path(given)
+    kernels = Path(given) / "src/kernels"
+    return kernels if kernels.is_dir() else Path(given)

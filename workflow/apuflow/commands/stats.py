@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from apuflow.commands import app
 from apuflow.core.errors import ApuflowError
 from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from apuflow.core.record import ReleaseFacts
+    from apuflow.core.record import RunRecord
     from apuflow_analysis.counters.counters import Counters
 
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = ("gpu_cycles", "instructions", "ipc", "occupancy", "valu_utilization", "stall_share_memory")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("stats")(stats)
-    app.command("dispatches")(dispatches)
-
-
+@app.command()
 def stats(
     file: Annotated[Path, typer.Argument(help="A run directory or stats.txt, also packed (.gz, .zst, .xz).")],
     select: Annotated[
@@ -43,70 +39,63 @@ def stats(
     import pandas as pd
 
     from apuflow.gem5.stats.reader import read_stats
-    from apuflow_analysis.counters.table import BY_NAME
 
     file = _statistics(file) if file.is_dir() else file
-    _check_unchanged(file)
-    counted: Counters | None = None
+    record = _record_beside(file)
+    cut: str | None = None
+    wrong: list[str] = []
+    said: list[str] = []
+    shown = pd.DataFrame()
     if select:
         dumps = read_stats(file, select=select)
-        frame, notes = dumps.frame(), [dumps.cut]
-        wrong: list[str] = []
-        shown = frame[["dump", "name", "sub", "value", "unit"]] if len(frame) else pd.DataFrame()
-        if frame.empty:
-            counted = _counted(file)
-            notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
-            shown = _named(counted, file, select)
+        cut, shown = dumps.cut, dumps.frame()
+    if len(shown):
+        shown = shown[["dump", "name", "sub", "value", "unit"]]
     else:
-        counted = _counted(file)
-        notes, wrong = [counted.cut], [str(broken) for broken in counted.broken]
-        shown = pd.DataFrame(
-            [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
-            columns=["counter", "value", "unit", "meaning"],
-        )
+        counted = _counted(file, record)
+        cut, wrong = counted.cut, [str(broken) for broken in counted.broken]
+        said = wrong or ["the file's identities hold"]
+        shown = _named(counted, file, record, select) if select else _all(counted)
     _show(shown)
-    if counted is not None and not wrong:
-        typer.echo("the file's identities hold", err=True)
-    for text in (*wrong, *(f"cut: {note}" for note in notes if note)):
+    for text in (*said, *([f"cut: {cut}"] if cut else [])):
         typer.echo(text, err=True)
     write_csv(csv, shown)
     if wrong:
         raise typer.Exit(1)
 
 
+@app.command()
 def dispatches(
-    run: Annotated[
-        Path, typer.Argument(help="A run directory: of a preview batch, or with statistics per kernel.")
-    ],
-    by: Annotated[
-        str | None, typer.Option(help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write all columns here.")] = None,
+    run: Path = typer.Argument(help="A run directory: of a preview batch, or with statistics per kernel."),
+    by: str | None = typer.Option(
+        None, help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch."
+    ),
+    csv: Path | None = typer.Option(None, help="Write all columns here."),
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
+    from apuflow.core.terminal import Entry, stacked, terminal_console
     from apuflow_analysis.tables.kernels import phases
 
     if by not in (None, *GROUPS):
-        raise ApuflowError(
-            "the dispatches cannot be grouped by this",
-            key="--by",
-            value=by,
-            remedy=f"one of {', '.join(GROUPS)}",
-        )
+        remedy = f"one of {', '.join(GROUPS)}"
+        raise ApuflowError("the dispatches cannot be grouped by this", key="--by", value=by, remedy=remedy)
     table, varying = _kernels(run)
     texts = [*varying, "dispatch", "dispatches", "workgroups", "layer", "direction", "kernel"]
     texts += ["stand_in", "library", "extrapolated"]
     numbers = [*_SHOWN]
     if by is not None:
-        points = [name for name in ("point",) if name in table.columns]
-        named = table.drop_duplicates(points) if points else None
-        table = phases(table, [*points, by])
-        if named is not None:
+        points = ["point"] if "point" in table.columns else []
+        named, table = table, phases(table, [*points, by])
+        if points:
             lacking = [name for name in varying if name not in table.columns]
-            table = named[[*points, *lacking]].merge(table, on="point")
+            table = named.drop_duplicates(points)[[*points, *lacking]].merge(table, on="point")
         texts, numbers = [*varying, by, "dispatches"], ["time_share", *_SHOWN]
     texts = [name for name in texts if name in table.columns and table[name].astype(bool).any()]
-    _show_stacked(table, texts, numbers)
+    entries = []
+    for row in table[[*texts, *numbers]].to_dict("records"):
+        told = ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None))
+        entries.append(Entry(told, [_cell(row[name]) for name in numbers]))
+    terminal_console().print(stacked(numbers, entries))
     write_csv(csv, table)
 
 
@@ -125,43 +114,34 @@ def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
     return kernel_table(run), []
 
 
-def _show_stacked(frame: pd.DataFrame, texts: Sequence[str], numbers: Sequence[str]) -> None:
-    from apuflow.core.terminal import Entry, stacked, terminal_console
-
-    entries = [
-        Entry(
-            ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None)),
-            [_cell(row[name]) for name in numbers],
-        )
-        for row in frame[[*texts, *numbers]].to_dict("records")
-    ]
-    terminal_console().print(stacked(numbers, entries))
-
-
-def _named(counted: Counters, file: Path, patterns: list[str]) -> pd.DataFrame:
-    """Counters and metrics of these names, a row each."""
-    from fnmatch import fnmatchcase
-
+def _all(counted: Counters) -> pd.DataFrame:
+    """Every counter, a row each."""
     import pandas as pd
 
-    from apuflow.core.record import read_run
+    from apuflow_analysis.counters.counters import BY_NAME
+
+    return pd.DataFrame(
+        [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],
+        columns=["counter", "value", "unit", "meaning"],
+    )
+
+
+def _named(counted: Counters, file: Path, record: RunRecord | None, patterns: list[str]) -> pd.DataFrame:
+    """Counters and metrics of these names, a row each."""
+    import pandas as pd
+
     from apuflow_analysis.metrics import compute
     from apuflow_analysis.tables.columns import layout
     from apuflow_analysis.tables.records import run_values
 
-    record = file.parent / "run.json"
-    machine = run_values(read_run(record)) if record.is_file() else {}
+    machine = {} if record is None else run_values(record)
     described = {c.name: c for c in layout(()) if c.kind in ("counter", "metric")}
     row = compute.compute(pd.DataFrame([{**dict.fromkeys(described), **machine, **dict(counted)}])).iloc[0]
     names = [name for name in described if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not names:
-        raise ApuflowError(
-            "no row of the statistics matches, and no counter or metric",
-            file=file,
-            key="--select",
-            value=", ".join(patterns),
-            remedy="docs/metrics.md lists counters and metrics",
-        )
+        message = "no row of the statistics matches, and no counter or metric"
+        remedy = "docs/metrics.md lists counters and metrics"
+        raise ApuflowError(message, file=file, key="--select", value=", ".join(patterns), remedy=remedy)
     return pd.DataFrame(
         [(name, float(row[name]), described[name].unit, described[name].meaning) for name in names],
         columns=["name", "value", "unit", "meaning"],
@@ -175,42 +155,32 @@ def _statistics(run: Path) -> Path:
     record = read(run / "run.json")
     files = record.statistics_files(run) if isinstance(record, RunRecord) else ()
     if len(files) != 1:
-        raise ApuflowError(
-            "this run has no statistics file of its own",
-            file=run / "run.json",
-            remedy="a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/",
-        )
+        remedy = "a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/"
+        raise ApuflowError("this run has no statistics file of its own", file=run / "run.json", remedy=remedy)
     return files[0]
 
 
-def _check_unchanged(file: Path) -> None:
-    """A run that proved these statistics has a record beside them with their hash."""
-    from apuflow.core.record import RunRecord, Status, read
+def _record_beside(file: Path) -> RunRecord | None:
+    """The record beside a statistics file. That of a completed run has its hash, which is checked."""
+    from apuflow.core.record import Status, read_run
     from apuflow_analysis.tables.records import check_unchanged
 
     beside = file.parent / "run.json"
-    record = read(beside) if beside.is_file() else None
-    if not isinstance(record, RunRecord) or record.status is not Status.COMPLETED:
-        return
+    record = read_run(beside) if beside.is_file() else None
+    if record is None or record.status is not Status.COMPLETED:
+        return record
     if file.name in [own.name for own in record.statistics_files(file.parent)]:
         check_unchanged(record, beside)
+    return record
 
 
-def _counted(file: Path) -> Counters:
+def _counted(file: Path, record: RunRecord | None) -> Counters:
     """The counters of a file, with every identity that it breaks: some need rows that no counter needs."""
     from apuflow.gem5.stats.reader import iter_dumps
     from apuflow_analysis.counters.counters import counters
 
-    facts = _facts_beside(file)
+    facts = None if record is None else record.release_facts
     return replace(counters(file, facts), broken=counters(iter_dumps(file), facts).broken)
-
-
-def _facts_beside(file: Path) -> ReleaseFacts | None:
-    """What the record in a statistics file's directory says of its gem5; None: there is no record."""
-    from apuflow.core.record import read_run
-
-    record = file.parent / "run.json"
-    return read_run(record).release_facts if record.is_file() else None
 
 
 def _show(frame: pd.DataFrame) -> None:
@@ -230,7 +200,5 @@ def _cell(value: Any) -> str:
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
-        return (
-            f"{value:.0f}" if value.is_integer() else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-        )
+        return f"{value:.0f}" if value.is_integer() or abs(value) >= 1e4 else f"{value:.4g}"
     return str(value)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
+import os
 import re
 import resource
 import secrets
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,12 @@ import docker.types
 import requests.exceptions
 
 import docker
-from apuflow.containers.docker_connection import Daemon, connect, describe, engine_errors
-from apuflow.containers.job import Exit, Job, Sample, StopWatch, caller, intervals
+from apuflow.containers.job import Exit, Job, Mount, Sample, StopWatch, intervals, needs_image
+from apuflow.containers.sockets import candidate_urls, socket_problem
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import PROJECT, is_leftover
 from apuflow.core.proc import kernel_oom_kills, killed_for_memory
 
-_AWAY_SECONDS = 300.0
 _RESTART_SECONDS = 60.0
 """A restarted engine ends running containers within this time, unless it keeps them alive."""
 _ENDED_BY_ENGINE = (137, 143, 255)
@@ -35,10 +35,106 @@ _MOST_OF_A_LIMIT = 1 << 13
 _UNREACHABLE = (requests.exceptions.RequestException, docker.errors.DockerException)
 
 
+@dataclass(frozen=True)
+class Daemon:
+    """Facts of a daemon: its owner, its map of uids, whether it has a bridge and an init program."""
+
+    podman: bool
+    rootless: bool
+    bridge: bool
+    init: bool
+
+
+def connect(engine: str, socket: str | None = None, timeout: int = 60) -> docker.DockerClient:
+    """A client of the first daemon that answers.
+
+    Raises EngineError if none does; the message tells a missing socket, a refused permission and a stopped
+    daemon apart, with the fix.
+    """
+    problems: list[tuple[str, str]] = []
+    for url in candidate_urls(engine, socket):
+        problem = socket_problem(url)
+        if problem is None:
+            try:
+                client = docker.DockerClient(base_url=url, timeout=timeout)
+                client.ping()
+                return client
+            except _UNREACHABLE as error:
+                refused = "ermission denied" in str(error)
+                problem = "permission" if refused else f"does not answer: {_short(error)}"
+        problems.append((url, problem))
+    raise _unreachable(engine, problems)
+
+
+def _unreachable(engine: str, problems: list[tuple[str, str]]) -> EngineError:
+    url, problem = next((item for item in problems if item[1] != "absent"), problems[0])
+    title, place, podman = engine.capitalize(), url.removeprefix("unix://"), engine == "podman"
+    if problem == "absent":
+        what = f"no {title} engine on this machine: nothing listens at {place}"
+        start = "systemctl --user start podman.socket" if podman else "sudo systemctl start docker"
+        fix = (
+            f"install {engine} and start it (`{start}`), or set `container: apptainer` (or host) "
+            "in configs/site.yaml; `apuflow doctor` shows what this machine has"
+        )
+    elif problem == "permission":
+        what = f"no permission to use {title} at {place}"
+        fix = "`sudo usermod -aG docker $USER` and log in again, or use podman or apptainer without rights"
+        if podman:
+            fix = "start your own: `systemctl --user start podman.socket`"
+    else:
+        what = f"{title} at {url} {problem}"
+        fix = "start it (`sudo systemctl start docker`) or correct DOCKER_HOST; `apuflow doctor` checks again"
+    return EngineError(what, key="engine", value=engine, remedy=fix)
+
+
+def _describe(client: docker.DockerClient) -> Daemon:
+    with engine_errors("ask the container engine about itself"):
+        info, components = client.info(), client.version().get("Components") or []
+    security = [str(option) for option in info.get("SecurityOptions") or []]
+    networks: list[str] = []
+    with contextlib.suppress(*_UNREACHABLE):
+        networks = [str(network.name) for network in client.networks.list()]
+    return Daemon(
+        podman=any("podman" in str(part.get("Name", "")).lower() for part in components),
+        rootless=any("rootless" in option for option in security),
+        bridge="bridge" in networks or "podman" in networks,
+        init=bool(info.get("InitBinary")),
+    )
+
+
+def has_image(client: docker.DockerClient, reference: str) -> bool:
+    """Whether the engine has an image, by name or by ``repository@digest``."""
+    with contextlib.suppress(docker.errors.ImageNotFound):
+        client.api.inspect_image(reference)  # type: ignore[no-untyped-call]
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def engine_errors(doing: str) -> Iterator[None]:
+    """Turn the SDK's exceptions into an :class:`EngineError` that names the action."""
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        message = f"cannot {doing}: the engine has no such image"
+        remedy = "correct the image name, or let the workflow make it (image mode build, pull or debian)"
+        raise EngineError(message, value=_short(error), remedy=remedy) from error
+    except _UNREACHABLE as error:
+        raise EngineError(
+            f"cannot {doing}: {_short(error)}",
+            remedy="`apuflow doctor` checks the container engine; the engine's own log says more",
+        ) from error
+
+
+def _short(error: BaseException) -> str:
+    text = str(getattr(error, "explanation", None) or error).strip()
+    return text.splitlines()[0][:300] if text else repr(error)
+
+
 class DockerEngine:
     """Runs jobs as containers without privileges, as the caller, seeing only their mounts."""
 
-    away_seconds = _AWAY_SECONDS
+    away_seconds = 300.0
     """Time without an answer after which a job counts as lost.
 
     An upgrade that keeps containers alive takes minutes; a run may take days.
@@ -48,22 +144,16 @@ class DockerEngine:
         self.name = name
         self.address = socket
         self._answer_seconds = answer_seconds
-        self._client: docker.DockerClient | None = None
-        self._daemon: Daemon | None = None
 
-    @property
+    @cached_property
     def client(self) -> docker.DockerClient:
         """The connection, made at first use. Raises EngineError if there is no engine."""
-        if self._client is None:
-            self._client = connect(self.name, self.address, timeout=self._answer_seconds)
-        return self._client
+        return connect(self.name, self.address, timeout=self._answer_seconds)
 
-    @property
+    @cached_property
     def daemon(self) -> Daemon:
         """The daemon, contacted once."""
-        if self._daemon is None:
-            self._daemon = describe(self.client)
-        return self._daemon
+        return _describe(self.client)
 
     def check(self) -> None:
         """Check that the daemon answers."""
@@ -89,7 +179,10 @@ class DockerEngine:
                     api.start(identifier)
                 exit_ = self._follow(identifier, job, watch)
                 copier.join(5.0)
-                return _with_kernel_kills(exit_, identifier, kills_before)
+                if exit_.code == 137 and exit_.stopped is None and not exit_.oom_killed:
+                    # Podman's API does not report all out-of-memory kills; this machine's kernel does.
+                    return replace(exit_, oom_killed=killed_for_memory(identifier, kills_before))
+                return exit_
             finally:
                 with contextlib.suppress(*_UNREACHABLE):
                     api.remove_container(identifier, force=True, v=True)
@@ -97,36 +190,27 @@ class DockerEngine:
     def configuration(self, job: Job) -> Any:
         """The engine's description of a job's container."""
         if job.image is None:
-            raise EngineError(
-                f"the {self.name} engine needs an image",
-                key="image",
-                remedy="name one under image in configs/site.yaml",
-            )
-        if self.daemon.podman:
-            for mount in job.mounts:
-                _refuse_for_podman(mount.path)
-        uid, gid = caller()
-        keep_id = self.daemon.podman and self.daemon.rootless
-        user = "0:0" if self.daemon.rootless and not self.daemon.podman else f"{uid}:{gid}"
-        limits = job.limits
+            raise needs_image(self.name)
+        podman, rootless = self.daemon.podman, self.daemon.rootless
+        for mount in job.mounts if podman else ():
+            if set(str(mount.path)) & set(',"'):  # Podman writes them as comma-separated values, unquoted
+                message = "Podman cannot mount a path with a comma or a double quote"
+                remedy = "move the project to a directory without them, or use docker"
+                raise EngineError(message, value=str(mount.path), remedy=remedy)
+        user = "0:0" if rootless and not podman else f"{os.getuid()}:{os.getgid()}"
+        memory = job.limits.memory_bytes
         api = self.client.api
         host = api.create_host_config(
-            mounts=[
-                docker.types.Mount(
-                    str(mount.path), str(mount.path), type="bind", read_only=not mount.writable
-                )
-                for mount in job.mounts
-            ],
-            network_mode=("bridge" if self.daemon.bridge else "host") if job.network else "none",
+            mounts=[_bind(mount) for mount in job.mounts],
+            network_mode="none",
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             privileged=False,
-            mem_limit=limits.memory_bytes,
-            memswap_limit=limits.memory_bytes,
-            nano_cpus=None if limits.cpus is None else int(limits.cpus * 1e9),
+            mem_limit=memory,
+            memswap_limit=memory,
             pids_limit=8192,
             init=self.daemon.init,
-            userns_mode="keep-id" if keep_id else None,
+            userns_mode="keep-id" if podman and rootless else None,
             ulimits=self._limits_of_ours(),
             log_config=docker.types.LogConfig(type="none"),
         )
@@ -157,10 +241,8 @@ class DockerEngine:
             found = self.client.api.containers(all=True, filters={"label": f"{PROJECT}={project.resolve()}"})
         for entry in found:
             if is_leftover(entry.get("Labels") or {}, project):
-                with (
-                    contextlib.suppress(docker.errors.NotFound),
-                    engine_errors("remove a leftover container"),
-                ):
+                doing = "remove a leftover container"
+                with engine_errors(doing), contextlib.suppress(docker.errors.NotFound):
                     self.client.api.remove_container(entry["Id"], force=True, v=True)
                     removed.append(f"container {(entry.get('Names') or [entry['Id'][:12]])[0].lstrip('/')}")
         return removed
@@ -168,7 +250,8 @@ class DockerEngine:
     def _follow(self, identifier: str, job: Job, watch: StopWatch) -> Exit:
         api = self.client.api
         peak, next_sample, lost_since, back = 0, 0.3, None, -math.inf
-        for wait in itertools.chain(intervals(), itertools.repeat(intervals()[-1])):
+        waits = intervals()
+        while True:
             try:
                 state = api.inspect_container(identifier)["State"]
                 if lost_since is not None:
@@ -188,8 +271,7 @@ class DockerEngine:
                 lost_since = lost_since or time.monotonic()
                 if time.monotonic() - lost_since > self.away_seconds:
                     return Exit(137, None, False, peak or None, watch.seconds, watch.reason or "engine")
-            time.sleep(wait)
-        raise AssertionError("the loop above has no end")
+            time.sleep(next(waits))
 
     def _stop_if_due(self, identifier: str, job: Job, watch: StopWatch) -> None:
         with contextlib.suppress(docker.errors.APIError):  # it may end meanwhile
@@ -201,31 +283,18 @@ class DockerEngine:
     def _memory(self, identifier: str) -> int | None:
         """Memory in use as ``docker stats`` shows it, without droppable page cache."""
         with contextlib.suppress(docker.errors.APIError, ValueError):
-            statistics = (
-                self.client.api.stats(identifier, stream=False, one_shot=True).get("memory_stats") or {}
-            )
-            detail = statistics.get("stats") or {}
+            answer = self.client.api.stats(identifier, stream=False, one_shot=True)
+            memory = answer.get("memory_stats") or {}
+            detail = memory.get("stats") or {}
             cache = detail.get("inactive_file", detail.get("total_inactive_file", 0))
-            if "usage" in statistics:
-                return max(0, int(statistics["usage"]) - int(cache))
+            if "usage" in memory:
+                return max(0, int(memory["usage"]) - int(cache))
         return None
 
 
-def _refuse_for_podman(path: Path) -> None:
-    """Podman writes mounts as comma-separated values and does not quote them."""
-    if set(str(path)) & set(',"'):
-        raise EngineError(
-            "Podman cannot mount a path with a comma or a double quote",
-            value=str(path),
-            remedy="move the project to a directory without them, or use docker",
-        )
-
-
-def _with_kernel_kills(exit_: Exit, container: str, kills_before: int) -> Exit:
-    """Podman's API does not report all out-of-memory kills; this machine's kernel does."""
-    if exit_.code != 137 or exit_.stopped is not None or exit_.oom_killed:
-        return exit_
-    return replace(exit_, oom_killed=killed_for_memory(container, kills_before))
+def _bind(mount: Mount) -> docker.types.Mount:
+    path = str(mount.path)
+    return docker.types.Mount(path, path, type="bind", read_only=not mount.writable)
 
 
 def _free_name(job: Job) -> str:
@@ -234,15 +303,10 @@ def _free_name(job: Job) -> str:
 
 def _exit(state: dict[str, Any], peak: int, watch: StopWatch, *, restarted: bool) -> Exit:
     code = int(state["ExitCode"])
-    ended_by_engine = restarted and code in _ENDED_BY_ENGINE
-    return Exit(
-        code,
-        code - 128 if 128 < code < 160 else None,
-        bool(state.get("OOMKilled")) and code != 0,
-        peak or None,
-        watch.seconds,
-        watch.reason or ("engine" if ended_by_engine else None),
-    )
+    number = code - 128 if 128 < code < 160 else None
+    killed = bool(state.get("OOMKilled")) and code != 0
+    reason = watch.reason or ("engine" if restarted and code in _ENDED_BY_ENGINE else None)
+    return Exit(code, number, killed, peak or None, watch.seconds, reason)
 
 
 def _copy(output: Iterator[bytes], log: Any) -> None:

@@ -1,21 +1,18 @@
-"""What all container engines share: a job, its exit, and when a running job must stop.
-
-Jobs stop on signals to this process, at their wall limit, or at the death of the workflow.
-"""
+"""What all container engines share: a job, its exit, and when a running job must stop."""
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Protocol
 
 from apuflow.containers.shared_start import SharedStart
+from apuflow.core.errors import EngineError
 from apuflow.core.owner import Labels, workflow_owner
 
 
@@ -29,18 +26,16 @@ class Mount:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a job and how it is stopped.
+    """Limits of a job and how it is stopped; None: no limit.
 
     Attributes:
-        memory_bytes: the job is killed above this (``Exit.oom_killed``); None: no limit.
-        cpus: CPU share in cores; None: no limit. Only Docker and Podman enforce it.
-        wall_seconds: after this the job is stopped, then killed; None: no limit.
+        memory_bytes: the job is killed above this (``Exit.oom_killed``).
+        wall_seconds: after this the job is stopped, then killed.
         stop_signal: the signal to stop (on SIGINT gem5 ends cleanly and writes its statistics).
         grace_seconds: from ``stop_signal`` to SIGKILL.
     """
 
     memory_bytes: int | None = None
-    cpus: float | None = None
     wall_seconds: float | None = None
     stop_signal: signal.Signals = signal.SIGINT
     grace_seconds: float = 30.0
@@ -56,20 +51,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class Job:
-    """One command in one container (or on the host).
+    """One command in one container without network (or on the host).
 
     Attributes:
         command: argument vector; never passed through a shell.
         image: image name, digest or ``.sif`` path; None for the host engine.
         cwd: working directory, equal inside and outside; must lie in a mount.
-        home: HOME inside; created if missing.
         env: added to the image's environment (the host engine starts from a small fixed one).
         log: file to which standard output and error are appended.
         labels: owner of the job, by which a later start finds leftovers.
-        network: False: no network.
         on_sample: called about every ``sample_seconds`` while the job runs.
-        shared: a start shared with other jobs, which one process does for all; engines without support run
-        ``command``.
+        shared: a start shared with other jobs, which one process does for all, if the engine can.
     """
 
     command: tuple[str, ...]
@@ -81,20 +73,14 @@ class Job:
     mounts: tuple[Mount, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
-    network: bool = False
     on_sample: Callable[[Sample], None] | None = None
     sample_seconds: float = 2.0
     shared: SharedStart | None = None
 
     def environment(self) -> dict[str, str]:
         """Variables set inside: the job's, HOME, and a user name for uids without a passwd entry."""
-        return {
-            "USER": "apuflow",
-            "LOGNAME": "apuflow",
-            "LC_ALL": "C.UTF-8",
-            **self.env,
-            "HOME": str(self.home),
-        }
+        names = {"USER": "apuflow", "LOGNAME": "apuflow", "LC_ALL": "C.UTF-8"}
+        return {**names, **self.env, "HOME": str(self.home)}
 
 
 @dataclass(frozen=True)
@@ -105,8 +91,6 @@ class Exit:
         code: exit status as in a shell: 0..255, 128 + n if signal n ended it.
         signal: the signal that ended the process, if known.
         oom_killed: the memory limit, or lack of memory on the host, ended it.
-        peak_memory_bytes: highest memory seen, or None.
-        seconds: wall time from start to end.
         stopped: why apuflow stopped it: "wall", "interrupt" (SIGINT or SIGTERM), "abandoned" (the workflow is
         gone), "engine" (the engine is gone); None: it ended by itself.
     """
@@ -134,20 +118,17 @@ class ContainerEngine(Protocol):
         """End jobs of this project directory's dead owners; return a line for each."""
 
 
-def caller() -> tuple[int, int]:
-    """User and group (uid, gid) of a job's files."""
-    return os.getuid(), os.getgid()
-
-
-def shell_code(returncode: int) -> tuple[int, int | None]:
-    """Exit status and signal from a ``subprocess`` return code (negative: ended by that signal)."""
-    return (128 - returncode, -returncode) if returncode < 0 else (returncode, None)
+def needs_image(engine: str) -> EngineError:
+    """The error of a job without an image."""
+    remedy = "name one under image in configs/site.yaml"
+    return EngineError(f"the {engine} engine needs an image", key="image", remedy=remedy)
 
 
 class StopWatch:
     """Context manager around a job's run that collects reasons to stop it.
 
-    In the main thread it handles SIGINT and SIGTERM meanwhile, so that the job ends before the caller.
+    They are signals to this process, the wall limit and the death of the workflow. In the main thread it
+    handles SIGINT and SIGTERM meanwhile, so that the job ends before the caller.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -166,9 +147,7 @@ class StopWatch:
                 self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
@@ -208,9 +187,9 @@ class StopWatch:
         return self._workflow.is_dead()
 
 
-def intervals(first: float = 0.01, last: float = 0.25, growth: float = 1.3) -> list[float]:
-    """Waiting times between checks of a job, which grow with its length."""
-    steps = [first]
-    while steps[-1] < last:
-        steps.append(min(last, steps[-1] * growth))
-    return steps
+def intervals() -> Iterator[float]:
+    """Waiting times between checks of a job in seconds, which grow with its length, without end."""
+    wait = 0.01
+    while True:
+        yield wait
+        wait = min(0.25, wait * 1.3)

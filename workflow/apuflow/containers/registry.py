@@ -22,38 +22,25 @@ _SECONDS: Final = 10
 _HUB: Final = "registry-1.docker.io"
 _LOOPBACK: Final = re.compile(r"(localhost|127\.[\d.]+|\[::1\])(:\d+)?")
 """Registries that may answer without TLS, as for Docker's engine."""
-_ACCEPT: Final = ", ".join(
-    (
-        "application/vnd.oci.image.index.v1+json",
-        "application/vnd.oci.image.manifest.v1+json",
-        "application/vnd.docker.distribution.manifest.list.v2+json",
-        "application/vnd.docker.distribution.manifest.v2+json",
-    )
+_ACCEPT: Final = (
+    "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
+    "application/vnd.docker.distribution.manifest.list.v2+json, "
+    "application/vnd.docker.distribution.manifest.v2+json"
 )
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A registry's facts of an image.
-
-    Attributes:
-        digest: ``sha256:...`` of the name.
-        layer_bytes: compressed bytes of its layers for x86-64: the most that a pull transfers.
-    """
+    """A registry's facts of an image: its ``layer_bytes`` for x86-64 are the most that a pull transfers."""
 
     digest: str
     layer_bytes: int
 
 
 def manifest(name: str, digest: str | None = None) -> Manifest:
-    """The manifest of an image.
+    """The manifest of ``registry/repository:tag`` (without a registry: Docker Hub), or of a digest.
 
-    Args:
-        name: ``registry/repository:tag``; without a registry, Docker Hub.
-        digest: of the image, instead of the tag.
-
-    Raises:
-        EngineError: the registry does not answer, refuses, or has no such image.
+    Raises EngineError if the registry does not answer, refuses, or has no such image.
     """
     registry, repository, tag = _parts(name)
     session = requests.Session()

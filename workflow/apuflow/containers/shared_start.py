@@ -14,9 +14,10 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import Labels, Owner, outermost_workflow
@@ -177,11 +178,9 @@ def _lock(file: Path) -> int | None:
         return None
     except OSError as error:
         os.close(handle)
-        raise EngineError(
-            f"a start cannot be shared here: the file system has no locks ({error.strerror})",
-            file=file,
-            remedy="remove shared_start from configs/site.yaml",
-        ) from error
+        message = f"a start cannot be shared here: the file system has no locks ({error.strerror})"
+        remedy = "remove shared_start from configs/site.yaml"
+        raise EngineError(message, file=file, remedy=remedy) from error
     return handle
 
 
@@ -219,18 +218,7 @@ def _begin(start: SharedStart, place: Path, env: Mapping[str, str], project: Pat
     command = start.command(place, owner)
     labels = Labels(project, "started for several points", owner)
     with (place / _LOG).open("wb") as log:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=place,
-                env={**env, **labels.as_environment()},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise cannot_start(command[0], error) from error
+        process = start_process(command, place, env, labels, log)
     _started[:] = [*(each for each in _started if each.poll() is None), process]
     return process
 
@@ -250,10 +238,27 @@ def _connect(place: Path) -> socket.socket | None:
     return connection
 
 
-def cannot_start(program: str, error: OSError) -> EngineError:
-    """The error of a program that does not start."""
-    return EngineError(
-        f"cannot start {program}: {error.strerror or error}",
-        value=program,
-        remedy="check that the file exists, is executable and is meant for this machine",
-    )
+def start_process(
+    command: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    labels: Labels,
+    log: BinaryIO,
+    before_exec: Callable[[], None] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a program in its own session. Raises EngineError if it cannot start."""
+    try:
+        return subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env={**env, **labels.as_environment()},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=before_exec,
+        )
+    except OSError as error:
+        message = f"cannot start {command[0]}: {error.strerror or error}"
+        remedy = "check that the file exists, is executable and is meant for this machine"
+        raise EngineError(message, value=command[0], remedy=remedy) from error

@@ -18,11 +18,9 @@ def candidate_urls(engine: str, socket: str | None = None) -> list[str]:
         paths = [f"{runtime}/podman/podman.sock", "/run/podman/podman.sock"]
     else:
         explicit = os.environ.get("DOCKER_HOST")
-        paths = [
-            "/var/run/docker.sock",
-            f"{runtime}/docker.sock",
-            *([] if (place := home()) is None else [f"{place}/.docker/run/docker.sock"]),
-        ]
+        paths = ["/var/run/docker.sock", f"{runtime}/docker.sock"]
+        if (place := home()) is not None:
+            paths.append(f"{place}/.docker/run/docker.sock")
     return [explicit] if explicit else [f"unix://{path}" for path in paths]
 
 

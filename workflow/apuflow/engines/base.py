@@ -27,8 +27,8 @@ from apuflow.core.scalar import Scalar
 from apuflow.miopen.database import DatabasePlan
 from apuflow.miopen.objects import KernelObject
 from apuflow.prepare import requests
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
 from apuflow.rocblas.objects import ProductLibrary, assembly_path, is_library_kernel
 from apuflow.run.process import Process

@@ -16,7 +16,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.dnnmark_program import HOME
 from apuflow.engines.simulated import provenance, required_rows
-from apuflow.prepare import Gem5Record, requests
+from apuflow.prepare import requests
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import Guest

@@ -33,8 +33,8 @@ from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row
 from apuflow.miopen.compiler import Compiler, assembler
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, data_file
 from apuflow.rocblas.call import changed, library_of, library_versions
 from apuflow.rocblas.objects import is_library_kernel, library_object

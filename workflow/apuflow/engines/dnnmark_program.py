@@ -28,8 +28,10 @@ from apuflow.miopen.database import database_directory
 from apuflow.miopen.objects import KernelObject
 from apuflow.miopen.row_file import project_rows
 from apuflow.operations import Layers
-from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_record, requests
+from apuflow.prepare import requests
+from apuflow.prepare.builds import DnnmarkRecord, Gem5Record, check_dnnmark
 from apuflow.prepare.doctor import Use
+from apuflow.prepare.records import read_record
 from apuflow.prepare.tools import Toolset, data_file
 from apuflow.rocblas.call import changed, library_versions
 from apuflow.rocblas.objects import ProductLibrary

@@ -28,7 +28,7 @@ from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
 from apuflow.launcher.disassembly import needs_whole_grid
 from apuflow.launcher.dispatch_list import Dispatch, DispatchList
 from apuflow.miopen.launch import Launch
-from apuflow.prepare.gem5 import Gem5Record
+from apuflow.prepare.builds import Gem5Record
 
 LARGEST_SHARE = 0.7
 """Of the workgroups: a launch of more of them saves too little to be worth an error."""

@@ -30,8 +30,8 @@ from apuflow.kernels.program import OwnLaunch, OwnProgram
 from apuflow.kernels.sources import own_object
 from apuflow.launcher.corrections import CORRECTIONS_VERSION
 from apuflow.launcher.program import sources_identity as launcher_identity
+from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset
 from apuflow.run.command import refuse_redirected
 

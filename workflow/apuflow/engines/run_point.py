@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from apuflow.configure.point import Point
-from apuflow.containers import Limits
+from apuflow.containers.job import Limits
 from apuflow.core import paths
 from apuflow.core.files import wait_for_files
 from apuflow.core.record import RunRecord
@@ -14,7 +14,9 @@ from apuflow.core.units import size_bytes
 from apuflow.engines import simulating_engine
 from apuflow.engines.base import Inputs
 from apuflow.engines.simulated import gem5_of, mounts, point_facts
-from apuflow.prepare import Gem5Record, read_record, stages, unchanged_gem5
+from apuflow.prepare import stages
+from apuflow.prepare.builds import Gem5Record, unchanged_gem5
+from apuflow.prepare.records import read_record
 from apuflow.prepare.tools import Toolset
 from apuflow.run.attempt import simulate
 from apuflow.run.process import Simulation

@@ -9,11 +9,12 @@ from pathlib import Path
 from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.point import Point
-from apuflow.containers import Mount
+from apuflow.containers.job import Mount
 from apuflow.core.files import sha256_file
 from apuflow.core.record import LaunchRecord, Provenance, scalars
 from apuflow.gem5.stats.checks import RequiredRow
-from apuflow.prepare import DnnmarkRecord, Gem5Record, ImageRecord
+from apuflow.prepare.builds import DnnmarkRecord, Gem5Record
+from apuflow.prepare.images import ImageRecord
 from apuflow.run.command import Gem5
 from apuflow.run.process import PointFacts
 from apuflow_analysis.counters.terms import relied_on

@@ -21,7 +21,6 @@ from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest, Task, record_of
 from apuflow.plan.storage import Storage, refuse_tools_made_here
 from apuflow.prepare.doctor import Use
-from apuflow.prepare.toolchain import Toolchain
 from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
@@ -36,7 +35,6 @@ class Runs:
 
     Attributes:
         kernels: what kernel files are made from.
-        toolchain: what tools are made from.
         memory_mb: memory that runs may take together; None: no limit.
 
     Args:
@@ -58,7 +56,6 @@ class Runs:
         self._storage = storage
         self.root = campaign.root
         self.tools = cache(lambda release: Toolset(release, campaign.root))
-        self.toolchain = Toolchain(self.tools)
         self.kernels = KernelFiles(self.tools, self._plan_all)
         self.memory_mb: int | None = None
         self._find = cache(self._row_of)
@@ -71,6 +68,14 @@ class Runs:
         self._expected: dict[str, float | None] = {}
         self._pending: set[tuple[str, Use]] = set()
         self._priorities: dict[str, float] = {}
+
+    def tool_inputs(self, tool: str) -> Callable[[Wildcards], list[str]]:
+        """Input function of the rule that makes a tool, whose name has wildcards."""
+
+        def inputs(wildcards: Wildcards) -> list[str]:
+            return self.tools(wildcards["release"]).inputs(tool.format_map(wildcards), wildcards["request"])
+
+        return inputs
 
     # tables and previews ---------------------------------------------------------------------------------
     def table_inputs(self, wildcards: Wildcards, checkpoints: Any) -> dict[str, list[str]]:

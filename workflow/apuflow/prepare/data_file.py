@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from apuflow.core.errors import ApuflowError
 from apuflow.core.files import atomic_write
-
-if TYPE_CHECKING:
-    import numpy as np
 
 PAGE = 4096
 _BLOCK_FLOATS = 1 << 20
@@ -32,23 +30,16 @@ def block() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
     Random bits fill the mantissa of numbers in [1, 2), so the smallest non-zero value is 2^-23.
     """
-    import numpy as np
-
     bits = np.random.default_rng(_SEED).integers(0, 1 << 23, _BLOCK_FLOATS, dtype=np.uint32)
-    values: np.ndarray[tuple[int], np.dtype[np.float32]] = (bits | np.uint32(0x3F800000)).view(
-        "<f4"
-    ) - np.float32(1)
+    numbers = (bits | np.uint32(0x3F800000)).view("<f4")
+    values: np.ndarray[tuple[int], np.dtype[np.float32]] = numbers - np.float32(1)
     return values
 
 
 def write_mmap(path: Path, size: int) -> None:
-    """Write the file atomically, with the same bytes for a size on all machines.
+    """Write the file atomically, with the same bytes for a size on all machines. The block repeats.
 
-    The block repeats: kernels of DNN primitives do the same work for all values, and DNNMark itself reuses
-    the file.
-
-    Raises:
-        ApuflowError: the disk is full, or the file reads back wrong.
+    Raises ApuflowError if the disk is full, or the file reads back wrong.
     """
     if size <= 0 or size % PAGE:
         raise ApuflowError("the data file's size must be whole pages", value=size, remedy="see file_bytes()")
@@ -65,10 +56,9 @@ def write_mmap(path: Path, size: int) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
+        remedy = "free some, or make build a link to a directory on another disk"
         raise ApuflowError(
-            f"no space for the data file of {size:,} bytes",
-            file=path,
-            remedy="free some, or make build a link to a directory on another disk",
+            f"no space for the data file of {size:,} bytes", file=path, remedy=remedy
         ) from error
 
 
@@ -77,8 +67,6 @@ def check_mmap(path: Path, needed: int) -> str | None:
 
     It checks the size and samples; a user's file may hold any finite floats.
     """
-    import numpy as np
-
     try:
         size = path.stat().st_size
         if size < needed:

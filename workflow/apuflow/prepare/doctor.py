@@ -7,27 +7,26 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from apuflow.configure import Release, Site
 from apuflow.configure.products import on_gem5
-from apuflow.containers import container_engine
+from apuflow.containers.found import container_engine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.prepare.checks import SIMULATING, Check, State, Use, attempt, program, source
-from apuflow.prepare.dnnmark import existing_dnnmark
-from apuflow.prepare.gem5 import existing_gem5, starts
-from apuflow.prepare.image_choice import sources_to_try
-from apuflow.prepare.images import look_for_image
-from apuflow.prepare.patches import gem5_patches, read_patches
+from apuflow.core.git import git
+from apuflow.miopen.compiler import host_compiler
+from apuflow.prepare.builds import existing_dnnmark, existing_gem5, starts
+from apuflow.prepare.images import look_for_image, sources_to_try
 from apuflow.prepare.recipes import cost, read_done, read_recipe
 from apuflow.prepare.requests import request
-from apuflow.prepare.sources import use_checkout
-from apuflow.rocblas.tables import ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
+from apuflow.prepare.sources import MIRROR, gem5_patches, origin, read_patches, use_checkout
 from apuflow.run.command import refuse_redirected
-
-__all__ = ["Check", "State", "Use", "check_gem5_ready", "examine", "missing", "ready"]
 
 GB = 1 << 30
 IMAGE_BYTES = 25 * GB
@@ -39,36 +38,66 @@ RUN_BYTES = 3 * GB
 BUILD_MEMORY = 8 * GB
 _ANSWER_SECONDS = 10
 """Largest wait for a daemon that contacts a registry."""
+_NETWORK_SECONDS = 15.0
+
+
+class Use(StrEnum):
+    """Uses of this machine: the engines, with engine gem5 by kind of program."""
+
+    PREVIEW = "preview"
+    KERNELS = "gem5-kernels"
+    DNNMARK = "gem5"
+    PROGRAM = "command"
+
+
+Uses: TypeAlias = tuple[Use, ...]
+SIMULATING: Uses = (Use.KERNELS, Use.DNNMARK, Use.PROGRAM)
+_COMPILING: Uses = (Use.DNNMARK, Use.KERNELS)
+
+
+class State(StrEnum):
+    """Result of a check: ok, a remark, or a missing requirement."""
+
+    OK = "ok"
+    WARNING = "warning"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A requirement of uses of this machine, and what to do if it is not ok."""
+
+    name: str
+    state: State
+    detail: str
+    uses: Uses
+    fix: str | None = None
 
 
 def examine(site: Site, release: Release, project: Path, *, network: bool = True) -> list[Check]:
-    """Run all checks that need no expensive start.
-
-    Args:
-        network: also contact source repositories and registries.
-    """
-    site = site.of(release.name)
-    container = _container(site)
-    answers = container.state is State.OK
+    """Run all checks that need no expensive start; ``network``: ask source repositories and registries."""
+    machine = _Machine(site.of(release.name), release, project, network)
+    container = _attempt("container engine", SIMULATING, machine.container)
     groups: tuple[Callable[[], Iterable[Check]], ...] = (
-        lambda: [attempt("Python packages", tuple(Use), lambda: "installed")],
-        lambda: [attempt("home", tuple(Use), _home)],
-        lambda: [attempt("place of runs", SIMULATING, lambda: _place(project))],
+        lambda: [_attempt("Python packages", tuple(Use), lambda: "installed")],
+        lambda: [_attempt("home", tuple(Use), _home)],
+        lambda: [_attempt("place of runs", SIMULATING, machine.place)],
         lambda: [container],
-        lambda: _gem5(site, release, project, network),
-        lambda: _dnnmark(site, release, project, network),
-        lambda: [_kernel_compiler()],
-        lambda: _kernel_sources(site, release, project, network),
-        lambda: _library(site, project, network),
-        lambda: [attempt("C compiler for the launcher", (Use.KERNELS,), _c_compiler)],
-        lambda: _image(site, release, project, network and answers),
-        lambda: _resources(site, project),
+        machine.gem5,
+        machine.dnnmark,
+        lambda: [_attempt("compiler for GPU kernels", _COMPILING, _clang)],
+        machine.kernel_sources,
+        machine.library,
+        lambda: [_attempt("C compiler for the launcher", (Use.KERNELS,), _c_compiler)],
+        lambda: machine.image(ask=network and container.state is State.OK),
+        machine.resources,
     )
     with ThreadPoolExecutor(len(groups)) as pool:  # most of them wait for the network
-        checks = [check for found in pool.map(lambda group: list(group()), groups) for check in found]
-    return [
-        check for number, check in enumerate(checks) if check.name not in {c.name for c in checks[:number]}
-    ]
+        found = list(pool.map(lambda group: list(group()), groups))
+    checks: dict[str, Check] = {}
+    for check in chain.from_iterable(found):
+        checks.setdefault(check.name, check)
+    return list(checks.values())
 
 
 def missing(checks: Sequence[Check], use: Use) -> list[Check]:
@@ -86,15 +115,10 @@ def check_gem5_ready(
 ) -> None:
     """Stop before an expensive stage that cannot work on this machine.
 
-    Args:
-        target: the requested file of results/, without its sweep; the message names the preview's command for
-        it.
-
-    Raises:
-        EngineError: one message with all missing requirements, their fixes, and what runs instead.
+    Raises EngineError with all missing requirements, their fixes, and the preview's command for the target,
+    a file of results/ without its sweep.
     """
-    checks = examine(site, release, project, network=False)
-    lacking = missing(checks, use)
+    lacking = missing(examine(site, release, project, network=False), use)
     if not lacking:
         return
     lines = [f"{'gem5' if use == 'command' else use} cannot run on this machine:"]
@@ -109,8 +133,202 @@ def check_gem5_ready(
     )
 
 
+def _attempt(name: str, uses: Uses, check: Callable[[], str]) -> Check:
+    """Run a check that returns its finding or raises ApuflowError."""
+    try:
+        return Check(name, State.OK, check(), uses)
+    except ApuflowError as error:
+        detail = error.message if error.file is None else f"{error.message} ({error.file})"
+        return Check(name, State.MISSING, detail, uses, error.remedy)
+
+
+def _checked(
+    name: str, uses: Uses, good: bool, detail: str, fix: str, otherwise: State = State.MISSING
+) -> Check:
+    return Check(name, State.OK if good else otherwise, detail, uses, None if good else fix)
+
+
+def _program(name: str, uses: Uses, fix: str) -> Check:
+    path = shutil.which(name)
+    return _checked(name, uses, path is not None, path or "not found", fix)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """This machine for a site, and whether source repositories may be contacted."""
+
+    site: Site
+    release: Release
+    project: Path
+    network: bool
+
+    def container(self) -> str:
+        """The container engine. Raises EngineError if it does not answer."""
+        site = self.site
+        if site.container is None:
+            site.found_engine.check()
+        container_engine(site.container_engine, site.socket, _ANSWER_SECONDS).check()
+        if site.container is None:
+            return f"{site.found_engine}; `container` in configs/site.yaml names another"
+        if site.container == "host":
+            return "none (container: host): tools of this machine are used"
+        return f"{site.container} answers"
+
+    def place(self) -> str:
+        """The directory of runs. Raises EngineError if gem5's guest cannot read it."""
+        runs = (self.project / paths.RUNS).resolve()
+        refuse_redirected(runs)
+        return str(runs)
+
+    def gem5(self) -> Iterator[Check]:
+        """gem5, or what it is built from."""
+        if self.site.gem5.binary is not None:
+            yield _attempt("gem5 (yours)", SIMULATING, self._own_gem5)
+            return
+        yield from self._sources("gem5", "gem5 sources", SIMULATING)
+        if patches := gem5_patches(self.release, self.site):
+            read = partial(read_patches, patches, self.project)
+            yield _attempt("gem5 patches", SIMULATING, lambda: ", ".join(map(str, read())))
+        if self.site.container_engine == "host":
+            packages = "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev"
+            yield _program("scons", SIMULATING, packages)
+            yield _program("g++", SIMULATING, "apt install g++")
+
+    def _own_gem5(self) -> str:
+        gem5 = self.site.gem5
+        source = use_checkout(Path(gem5.source or ""), allow_dirty=gem5.allow_dirty)
+        record = existing_gem5(Path(gem5.binary or ""), source)
+        if self.site.container_engine == "host" and (problem := starts(Path(record.binary))) is not None:
+            raise EngineError(
+                f"gem5 does not start on this machine: {problem}",
+                file=record.binary,
+                remedy="install the libraries that it names (`ldd` lists them), or run it in its container "
+                "image",
+            )
+        return f"{record.binary}, sha256 {record.sha256[:12]}"
+
+    def dnnmark(self) -> Iterator[Check]:
+        """DNNMark, or what it is built from."""
+        uses = (Use.DNNMARK,)
+        if self.site.dnnmark.build is not None:
+            build = Path(self.site.dnnmark.build)
+            programs = "DNNMark (yours)"
+            yield _attempt(programs, uses, lambda: f"{len(existing_dnnmark(build).programs) - 1} programs")
+            return
+        yield from self._sources("resources", "DNNMark sources", uses)
+        if self.site.container_engine == "host":
+            hipcc = Path("/opt/rocm/bin/hipcc")
+            detail = str(hipcc) if hipcc.exists() else f"DNNMark's setup.sh needs {hipcc}"
+            fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
+            yield _checked("hipcc", uses, hipcc.exists(), detail, fix)
+
+    def kernel_sources(self) -> Iterator[Check]:
+        """MIOpen's sources, from which kernels are compiled."""
+        uses = (Use.KERNELS, Use.DNNMARK)
+        if self.site.miopen_source is None:
+            yield from self._sources("miopen", "MIOpen sources", uses)
+        else:
+            yield _directory("MIOpen sources", uses, str(self.project / self.site.miopen_source))
+
+    def library(self) -> Iterator[Check]:
+        """The sources of rocBLAS' own kernels, if they run."""
+        wanted = {
+            Use.KERNELS: on_gem5(self.site).products == "rocblas",
+            Use.DNNMARK: self.site.image.rocblas_kernels == "changed",
+        }
+        uses = tuple(use for use, runs in wanted.items() if runs)
+        if not uses:
+            return
+        for name in ("rocBLAS", "Tensile"):
+            found = origin(name.lower(), self.release, self.site)
+            if found.checkout is None:
+                yield from self._sources(name.lower(), f"{name} sources", uses)
+            else:
+                check = partial(_checkout, self.project / found.checkout, found.commit)
+                yield _attempt(f"{name} sources", uses, check)
+
+    def _sources(self, repository: str, name: str, uses: Uses) -> Iterator[Check]:
+        """Whether sources exist or can be fetched."""
+        found = origin(repository, self.release, self.site)
+        if found.checkout is not None:
+            yield _directory(name, uses, found.checkout)
+            return
+        tool = _program("git", _COMPILING, "apt install git")
+        yield tool
+        if tool.state is not State.OK:
+            return
+        made, address = self.project / paths.source_dir(repository, found.commit), found.address
+        good, detail = True, f"in {made}" if made.is_dir() else f"from {address}"
+        if self.network and not made.is_dir() and not Path(address).is_dir():
+            try:
+                git(Path(), "ls-remote", "--exit-code", "--", address, "HEAD", timeout=_NETWORK_SECONDS)
+                detail = f"{address} answers"
+            except EngineError as error:
+                good, detail = False, f"{address} does not answer: {error.message}"
+        yield _checked(name, uses, good, detail, f"check the network, or {MIRROR}")
+
+    def image(self, *, ask: bool) -> Iterator[Check]:
+        """The image that would be used; for a recipe with the remaining stages. ``ask``: the registry."""
+        site, release, project = self.site, self.release, self.project
+        if site.container_engine == "host":
+            return
+        if ask:
+            sources = sources_to_try(site, release, project)
+            engine = container_engine(site.container_engine, site.socket, _ANSWER_SECONDS)
+            yield _attempt("image", SIMULATING, lambda: look_for_image(engine, sources))
+        recipe, base = site.image.recipe, site.image.base
+        if recipe is None:
+            return
+        note = project / paths.image_stages(request("image", release, site, project))
+
+        def stages() -> str:
+            return f"{recipe}: {cost(read_recipe(project / recipe), read_done(note))}"
+
+        yield _attempt("image recipe", SIMULATING, stages)
+        if base is not None and not set(base) & set(":/"):
+            fix = "apt install debootstrap, or name an image as image.base (debian:suite)"
+            yield _program("debootstrap", SIMULATING, fix)
+
+    def resources(self) -> Iterator[Check]:
+        """Disk, memory and cores."""
+        builds = 0 if self.site.gem5.binary is not None else BUILD_BYTES
+        wanted = RUN_BYTES + builds + self._image_bytes()
+        free = shutil.disk_usage(self.project).free
+        detail = f"{free / GB:.0f} GB free at {self.project}, {wanted / GB:.0f} GB needed"
+        fix = "free some, or make build and runs links to directories on another disk"
+        lacking = State.MISSING if free < RUN_BYTES else State.WARNING
+        yield _checked(
+            "disk", SIMULATING, free >= wanted, f"{detail} for builds, images and runs", fix, lacking
+        )
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        enough = memory >= BUILD_MEMORY or not builds
+        fix = "building gem5 takes 2 GB per job: use fewer --cores"
+        yield _checked("memory", SIMULATING, enough, f"{memory / GB:.0f} GB", fix, State.WARNING)
+        cores = len(os.sched_getaffinity(0))
+        yield Check("cores", State.OK, f"{cores}; each gem5 run uses one", SIMULATING)
+
+    def _image_bytes(self) -> int:
+        """Disk space for making the image."""
+        image = self.site.image
+        if self.site.container_engine == "host" or image.mode == "local":
+            return 0
+        if image.recipe is not None:
+            with contextlib.suppress(ApuflowError):
+                return read_recipe(self.project / image.recipe).disk_bytes or IMAGE_BYTES
+        return IMAGE_BYTES
+
+
+def _directory(name: str, uses: Uses, directory: str) -> Check:
+    fix = "correct the path in configs/site.yaml"
+    return _checked(name, uses, Path(directory).is_dir(), directory, fix)
+
+
+def _checkout(directory: Path, commit: str) -> str:
+    return f"{use_checkout(directory, commit=commit).path}, {commit[:12]}"
+
+
 def _home() -> str:
-    """Check the directory of Snakemake's cache, which every target needs."""
+    """The home; Snakemake's cache, which every target needs, must be writable."""
     remedy = "export HOME=DIRECTORY, one that you may write to"
     try:
         home = Path.home()
@@ -123,111 +341,8 @@ def _home() -> str:
     return str(home)
 
 
-def _place(project: Path) -> str:
-    runs = (project / paths.RUNS).resolve()
-    refuse_redirected(runs)
-    return str(runs)
-
-
-def _container(site: Site) -> Check:
-    def check() -> str:
-        if site.container is None:
-            site.found_engine.check()
-        container_engine(site.container_engine, site.socket, _ANSWER_SECONDS).check()
-        if site.container is None:
-            return f"{site.found_engine}; `container` in configs/site.yaml names another"
-        if site.container == "host":
-            return "none (container: host): tools of this machine are used"
-        return f"{site.container} answers"
-
-    return attempt("container engine", SIMULATING, check)
-
-
-def _gem5(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
-    if site.gem5.binary is not None:
-        yield attempt("gem5 (yours)", SIMULATING, lambda: _own_gem5(site))
-        return
-    address = site.mirrors.gem5 or release.gem5.url
-    made = project / paths.source_dir("gem5", release.gem5.commit)
-    yield from source("gem5 sources", SIMULATING, site.gem5.source, address, made, network=network)
-    if patches := gem5_patches(release, site):
-        yield attempt("gem5 patches", SIMULATING, lambda: ", ".join(map(str, read_patches(patches, project))))
-    if site.container_engine == "host":
-        yield program("scons", SIMULATING, "apt install scons g++ m4 python3-dev zlib1g-dev libprotobuf-dev")
-        yield program("g++", SIMULATING, "apt install g++")
-
-
-def _own_gem5(site: Site) -> str:
-    source = use_checkout(Path(site.gem5.source or ""), allow_dirty=site.gem5.allow_dirty)
-    record = existing_gem5(Path(site.gem5.binary or ""), source)
-    if site.container_engine == "host" and (problem := starts(Path(record.binary))) is not None:
-        raise EngineError(
-            f"gem5 does not start on this machine: {problem}",
-            file=record.binary,
-            remedy="install the libraries that it names (`ldd` lists them), or run it in its container image",
-        )
-    return f"{record.binary}, sha256 {record.sha256[:12]}"
-
-
-def _dnnmark(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
-    if site.dnnmark.build is not None:
-        build = Path(site.dnnmark.build)
-        yield attempt(
-            "DNNMark (yours)", (Use.DNNMARK,), lambda: f"{len(existing_dnnmark(build).programs) - 1} programs"
-        )
-        return
-    address = site.mirrors.gem5_resources or release.resources.url
-    made = project / paths.source_dir("resources", release.resources.commit)
-    yield from source("DNNMark sources", (Use.DNNMARK,), site.dnnmark.source, address, made, network=network)
-    if site.container_engine == "host":
-        hipcc = Path("/opt/rocm/bin/hipcc")
-        fix = "use a container engine, or name a finished build as dnnmark.build in configs/site.yaml"
-        if hipcc.exists():
-            yield Check("hipcc", State.OK, str(hipcc), (Use.DNNMARK,))
-        else:
-            yield Check("hipcc", State.MISSING, f"DNNMark's setup.sh needs {hipcc}", (Use.DNNMARK,), fix)
-
-
-def _kernel_sources(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
-    """Check MIOpen's sources, from which kernels are compiled."""
-    own = None if site.miopen_source is None else str(project / site.miopen_source)
-    address = site.mirrors.miopen or release.miopen.source.url
-    made = project / paths.source_dir("miopen", release.miopen.source.commit)
-    yield from source("MIOpen sources", (Use.KERNELS, Use.DNNMARK), own, address, made, network=network)
-
-
-def _library(site: Site, project: Path, network: bool) -> Iterator[Check]:
-    """Check the sources of rocBLAS' own kernels, if they run."""
-    uses = tuple(
-        use
-        for use, wanted in (
-            (Use.KERNELS, on_gem5(site).products == "rocblas"),
-            (Use.DNNMARK, site.image.rocblas_kernels == "changed"),
-        )
-        if wanted
-    )
-    if not uses:
-        return
-    for name, own, address, commit in (
-        ("rocBLAS sources", site.rocblas_source, site.mirrors.rocblas or ROCBLAS_URL, ROCBLAS_COMMIT),
-        ("Tensile sources", site.tensile_source, site.mirrors.tensile or TENSILE_URL, TENSILE_COMMIT),
-    ):
-        if own is None:
-            made = project / paths.source_dir(name.partition(" ")[0].lower(), commit)
-            yield from source(name, uses, None, address, made, network=network)
-        else:
-            yield attempt(name, uses, partial(_checkout, project / own, commit))
-
-
-def _checkout(directory: Path, commit: str) -> str:
-    return f"{use_checkout(directory, commit=commit).path}, {commit[:12]}"
-
-
-def _kernel_compiler() -> Check:
-    from apuflow.miopen.compiler import host_compiler
-
-    uses = (Use.DNNMARK, Use.KERNELS)
-    return attempt("compiler for GPU kernels", uses, lambda: host_compiler().identity.splitlines()[0])
+def _clang() -> str:
+    return host_compiler().identity.splitlines()[0]
 
 
 def _c_compiler() -> str:
@@ -235,63 +350,3 @@ def _c_compiler() -> str:
     if path is None:
         raise EngineError("no C compiler", remedy="apt install gcc")
     return path
-
-
-def _image(site: Site, release: Release, project: Path, network: bool) -> Iterator[Check]:
-    """The image that would be used; for a recipe with the remaining stages."""
-    if site.container_engine == "host":
-        return
-    if network:
-        sources = sources_to_try(site, release, project)
-        engine = container_engine(site.container_engine, site.socket, _ANSWER_SECONDS)
-        yield attempt("image", SIMULATING, lambda: look_for_image(engine, sources))
-    recipe, base = site.image.recipe, site.image.base
-    if recipe is None:
-        return
-    note = project / paths.image_stages(request("image", release, site, project))
-    yield attempt(
-        "image recipe",
-        SIMULATING,
-        lambda: f"{recipe}: {cost(read_recipe(project / recipe), read_done(note))}",
-    )
-    if base is not None and not set(base) & set(":/"):
-        yield program(
-            "debootstrap",
-            SIMULATING,
-            "apt install debootstrap, or name an image as image.base (debian:suite)",
-        )
-
-
-def _image_bytes(site: Site, project: Path) -> int:
-    """Disk space for making the image."""
-    if site.container_engine == "host" or site.image.mode == "local":
-        return 0
-    if site.image.recipe is not None:
-        with contextlib.suppress(ApuflowError):
-            return read_recipe(project / site.image.recipe).disk_bytes or IMAGE_BYTES
-    return IMAGE_BYTES
-
-
-def _resources(site: Site, project: Path) -> Iterator[Check]:
-    builds = 0 if site.gem5.binary is not None else BUILD_BYTES
-    wanted = RUN_BYTES + builds + _image_bytes(site, project)
-    free = shutil.disk_usage(project).free
-    state = State.OK if free >= wanted else State.MISSING if free < RUN_BYTES else State.WARNING
-    detail = f"{free / GB:.0f} GB free at {project}, {wanted / GB:.0f} GB needed for builds, images and runs"
-    fix = (
-        None
-        if state is State.OK
-        else "free some, or make build and runs links to directories on another disk"
-    )
-    yield Check("disk", state, detail, SIMULATING, fix)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    enough = memory >= BUILD_MEMORY or not builds
-    yield Check(
-        "memory",
-        State.OK if enough else State.WARNING,
-        f"{memory / GB:.0f} GB",
-        SIMULATING,
-        None if enough else "building gem5 takes 2 GB per job: use fewer --cores",
-    )
-    cores = len(os.sched_getaffinity(0))
-    yield Check("cores", State.OK, f"{cores}; each gem5 run uses one", SIMULATING)

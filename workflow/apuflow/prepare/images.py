@@ -1,26 +1,60 @@
-"""Container images: pulled, local, or built from a Dockerfile."""
+"""Container images: their possible sources, the one that ``images.lock.yaml`` fixes, and how to get it."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from apuflow.configure.base import IMAGE_NAME
+import yaml
+from pydantic import Field
+
+from apuflow.configure.base import IMAGE_NAME, Model, Name, read
 from apuflow.configure.image_source import ImageKind, ImageSource
-from apuflow.containers import ApptainerEngine, ContainerEngine
+from apuflow.configure.release import Release
+from apuflow.configure.site import ImageMode, Site
+from apuflow.containers.host import ApptainerEngine
+from apuflow.containers.job import ContainerEngine
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
-from apuflow.core.files import atomic_write, sha256_file
-from apuflow.prepare.dockerfile import DockerfileBuild, DockerfileRecord, repaired_context
-from apuflow.prepare.records import ToolRecord
+from apuflow.core.files import atomic_write, sha256_file, write_text
+from apuflow.prepare.recipes import DockerfileBuild, DockerfileRecord, SourcesBuild
+from apuflow.prepare.records import ToolRecord, note, repository_and_tag
 
 if TYPE_CHECKING:
-    from apuflow.containers import DockerEngine
-    from apuflow.prepare.image_stages import SourcesBuild
+    from apuflow.containers.docker import DockerEngine
+
+_FULL = re.compile(r"no space left on device|disk quota exceeded", re.I)
+_WITHOUT_IMAGE = (
+    "mend one of these, or name an image of yours (image in configs/site.yaml). Without an image: "
+    "`snakemake --cores all results/kernels/report.html` runs kernels on gem5 with `container: host`, "
+    "`snakemake --cores all results/quickstart/report.html` runs the preview anywhere"
+)
+_DEBIAN_RECIPE = "docker/gcn-gpu-debian"
+"""This project's image without ROCm's runtime: kernels run in it, DNNMark's programs do not start."""
+_KINDS: Mapping[ImageMode | None, tuple[ImageKind, ...]] = {
+    None: ("local", "registry", "dockerfile", "recipe"),
+    "pull": ("registry",),
+    "build": ("dockerfile",),
+}
+"""Kinds of the release's sources by mode."""
+
+_HEAD = """\
+# Which image each gem5 release runs in. apuflow adds an entry when an image is found for the first time.
+# Commit this file: the next run and the next person then get the same content. To take another image, remove
+# the release's entry.
+"""
+
+
+class ImageLock(Model):
+    """Content of ``images.lock.yaml``."""
+
+    images: dict[Name, ImageSource] = Field(
+        description="by release: the source that gave its image; of a registry with its digest"
+    )
 
 
 class ImageRecord(ToolRecord):
@@ -42,12 +76,16 @@ class ImageRecord(ToolRecord):
     dockerfile: DockerfileRecord | None = None
 
 
+_Image: TypeAlias = tuple[str, str, DockerfileRecord | None]
+"""Reference, digest, and sources of a build (see ``ImageRecord``)."""
+
+
 @dataclass(frozen=True)
 class ImagePlan:
     """How to get an image.
 
     Attributes:
-        sources: sources in order; a failing one is skipped.
+        sources: in order; a failing one is skipped.
         tag: name of a built image.
         dockerfile: returns the build of a source of kind dockerfile; called when needed.
         build: inputs of a source of kind recipe.
@@ -61,6 +99,72 @@ class ImagePlan:
     dockerfile: Callable[[ImageSource], DockerfileBuild] = lambda _: DockerfileBuild()
     build: Callable[[str], SourcesBuild] | None = None
     directory: Path = Path("images")
+
+
+def image_sources(site: Site, release: Release) -> tuple[ImageSource, ...]:
+    """Sources of the release's image on this site, in order."""
+    image = site.image
+    if image.sources is not None:
+        return image.sources
+    if image.mode == "local":
+        return (ImageSource(local=image.name, digest=image.digest),)
+    if image.mode in ("debian", "sources"):
+        return (ImageSource(recipe=image.recipe or _DEBIAN_RECIPE),)
+    if image.name is not None and image.mode != "build":
+        return (ImageSource(registry=image.name, digest=image.digest),)
+    return tuple(
+        source.model_copy(update={"digest": image.digest}) if image.digest and kind == "registry" else source
+        for source in release.image.sources
+        if (kind := source.kind) in _KINDS[image.mode]
+    )
+
+
+def locked_source(site: Site, release: Release, root: Path) -> ImageSource | None:
+    """The source that the lock fixes for a release; None without an entry for this site's sources."""
+    entry = _locked(root).get(release.name)
+    if entry is None:
+        return None
+    for source in image_sources(site, release):
+        if (source.kind, source.place, source.commit) == (entry.kind, entry.place, entry.commit):
+            return source.model_copy(update={"digest": entry.digest})
+    return None
+
+
+def sources_to_try(site: Site, release: Release, root: Path) -> tuple[ImageSource, ...]:
+    """The source that the lock fixes, else all sources of site and release, in order."""
+    locked = locked_source(site, release, root)
+    return image_sources(site, release) if locked is None else (locked,)
+
+
+def lock(release: str, source: ImageSource, digest: str | None, root: Path) -> None:
+    """Fix the source of a release's image, of a registry with its digest; an existing entry stays."""
+    entries = _locked(root)
+    if release in entries or source.kind == "local":
+        return
+    pinned = {"digest": digest if source.kind == "registry" else None, "repairs": ()}
+    entries[release] = source.model_copy(update=pinned)
+    plain = ImageLock(images=dict(sorted(entries.items()))).model_dump(mode="json", exclude_defaults=True)
+    write_text(root / paths.image_lock(), _HEAD + yaml.safe_dump(plain, sort_keys=False))
+
+
+def check_recorded(release: Release, site: Site, digest: str | None, record: str, root: Path) -> None:
+    """Raise ConfigError if the digest of the image of a ``record`` differs from the lock's."""
+    locked = locked_source(site, release, root)
+    if locked is None or locked.digest is None or digest is None or locked.digest == digest:
+        return
+    raise ConfigError(
+        f"this project ran gem5 {release.name} in another image than the lock fixes: {digest}",
+        file=paths.image_lock(),
+        key=f"images.{release.name}.digest",
+        value=locked.digest,
+        remedy=f"to take the locked image, remove {record} and what was built in the other one "
+        f"(build/toolchain/{release.name}); to keep the other one, remove the entry from the lock",
+    )
+
+
+def _locked(root: Path) -> dict[str, ImageSource]:
+    path = root / paths.image_lock()
+    return dict(read(path, ImageLock).images) if path.is_file() else {}
 
 
 def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, ImageSource | None]:
@@ -81,16 +185,8 @@ def first_image(engine: ContainerEngine, plan: ImagePlan) -> tuple[ImageRecord, 
             if len(plan.sources) == 1 or _FULL.search(error.message):
                 raise
             reasons.append((source, error))
-            _note(plan.log, f"passed over: {source}: {error.message}")
+            note(plan.log, f"passed over: {source}: {error.message}")
     raise _no_source(reasons, plan.log)
-
-
-WITHOUT_IMAGE = (
-    "mend one of these, or name an image of yours (image in configs/site.yaml). Without an image: "
-    "`snakemake --cores all results/kernels/report.html` runs kernels on gem5 with `container: host`, "
-    "`snakemake --cores all results/quickstart/report.html` runs the preview anywhere"
-)
-_FULL = re.compile(r"no space left on device|disk quota exceeded", re.I)
 
 
 def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
@@ -100,148 +196,51 @@ def resolve_image(engine: ContainerEngine, source: ImageSource, plan: ImagePlan)
         EngineError: it cannot be made or found, or is not the one of the source's digest.
         ConfigError: the source does not go with the engine.
     """
-    from apuflow.containers import DockerEngine
+    from apuflow.containers.docker import DockerEngine
 
     if isinstance(engine, ApptainerEngine):
-        record = _apptainer(engine, source, plan)
+        reference, digest, dockerfile = _apptainer(engine, source, plan)
     elif isinstance(engine, DockerEngine):
-        record = _docker(engine, source, plan)
+        reference, digest, dockerfile = _docker(engine, source, plan)
     else:
         raise ConfigError("this container engine runs no images", key="container", value=engine.name)
-    if source.digest is not None and record.digest != source.digest:
-        raise EngineError(
-            f"the image has another digest: {record.digest}",
-            key="digest",
-            value=source.digest,
-            remedy="correct or remove the digest of this source",
-        )
-    return record
-
-
-def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
-    from apuflow.containers.docker_connection import engine_errors
-
-    dockerfile, reference = None, plan.tag
-    if source.kind == "registry":
-        reference = _pull(engine, source, plan.log)
-    elif source.kind == "local":
-        reference = source.place
-    elif source.kind == "recipe":
-        _build_recipe(engine, source, plan)
-    else:
-        dockerfile = _build_dockerfile(engine, source, plan)
-    if not re.match(IMAGE_NAME, reference):
-        raise ConfigError("not an image name", key="image.name", value=reference, remedy="registry/name:tag")
-    with engine_errors(f"find the image {reference}"):
-        image: dict[str, Any] = engine.client.api.inspect_image(reference)  # type: ignore[no-untyped-call]
-    known = reference.partition("@")[2] or str(image["Id"])
-    known = known if known.startswith("sha256:") else f"sha256:{known}"
+    if source.digest is not None and digest != source.digest:
+        remedy = "correct or remove the digest of this source"
+        message = f"the image has another digest: {digest}"
+        raise EngineError(message, key="digest", value=source.digest, remedy=remedy)
     return ImageRecord(
         engine=engine.name,
         kind=source.kind,
         name=source.place,
-        reference=str(image["Id"]),
-        digest=known,
+        reference=reference,
+        digest=digest,
         dockerfile=dockerfile,
     )
 
 
-def _build_recipe(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> None:
-    from apuflow.prepare.image_stages import build_stages
+def _docker(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> _Image:
+    from apuflow.prepare import docker_images
 
-    assert plan.build is not None
-    build_stages(engine, plan.build(source.place), plan.tag, plan.log)
-
-
-_BROKEN_STEP = (
-    "the log ends with the step that failed: check the network, or change the step by an entry in repairs of "
-    "this source (docs/configuration.md)"
-)
-
-
-def _build_dockerfile(engine: DockerEngine, source: ImageSource, plan: ImagePlan) -> DockerfileRecord:
-    """Build a Dockerfile of gem5's sources, repaired in a copy of its directory."""
-    from apuflow.containers.docker_connection import engine_errors
-
-    build = plan.dockerfile(source)
-    with tempfile.TemporaryDirectory(prefix="apuflow-image-") as directory:
-        context = Path(directory) / "context"
-        record = repaired_context(build, source.place, context)
-        _note(plan.log, f"building {plan.tag} from {record}")
-        with engine_errors(f"build {plan.tag}"):
-            lines = engine.client.api.build(
-                path=str(context),
-                tag=plan.tag,
-                rm=True,
-                forcerm=True,
-                network_mode=None if engine.daemon.bridge else "host",
-                decode=True,
-            )
-            _write(plan.log, lines, f"build {plan.tag} from {build.checkout / source.place}", _BROKEN_STEP)
-    return record
-
-
-def _pull(engine: DockerEngine, source: ImageSource, log: Path) -> str:
-    """Pull an image; return ``repository@digest``.
-
-    Docker returns the digest before the pull. Podman (4.3) has no such call and returns it afterwards. The
-    engine keeps finished layers of an interrupted pull.
-    """
-    from apuflow.containers.docker_connection import engine_errors, has_image
-
-    repository, tag = _split(source.place)
-    if engine.daemon.podman and source.digest is None:
-        _fetch(engine, source, tag, log)
-        with engine_errors(f"find the image {source.place}"):
-            image: dict[str, Any] = engine.client.api.inspect_image(source.place)  # type: ignore[no-untyped-call]
-        return next(str(name) for name in image["RepoDigests"] if name.startswith(f"{repository}@"))
-    digest = source.digest if engine.daemon.podman else None
-    reference = f"{repository}@{digest or _registry_digest(engine, source)}"
-    if not has_image(engine.client, reference):
-        _fetch(engine, source, reference.partition("@")[2], log)
-    return reference
-
-
-def _fetch(engine: DockerEngine, source: ImageSource, version: str, log: Path) -> None:
-    """Pull a tag or a digest of a source."""
-    from apuflow.containers.docker_connection import engine_errors
-
-    _note(log, f"pulling {source.place} as {version}")
-    try:
-        with engine_errors(f"pull {source.place}"):
-            lines = engine.client.api.pull(_split(source.place)[0], tag=version, stream=True, decode=True)
-            _write(log, lines, f"pull {source.place}")
-    except EngineError as error:
-        remedy = _registry_remedy(error.message, engine.name, source)
-        raise EngineError(error.message, file=error.file, remedy=remedy) from error
-
-
-def _registry_digest(engine: DockerEngine, source: ImageSource) -> str:
-    """Digest of a registry's image: the source's if the engine has it, else the registry's."""
-    from apuflow.containers.docker_connection import engine_errors, has_image
-    from apuflow.containers.registry import manifest
-
-    wanted = f"{_split(source.place)[0]}@{source.digest}" if source.digest else source.place
-    if source.digest is not None and has_image(engine.client, wanted):
-        return source.digest
-    if engine.daemon.podman:
-        return manifest(source.place, source.digest).digest
-    api = engine.client.api
-    try:
-        with engine_errors(f"ask the registry for {wanted}"):
-            found: dict[str, Any] = api.inspect_distribution(wanted)  # type: ignore[no-untyped-call]
-    except EngineError as error:
-        remedy = _registry_remedy(error.message, engine.name, source)
-        raise EngineError(error.message, remedy=remedy) from error
-    return str(found["Descriptor"]["digest"])
+    dockerfile, reference = None, plan.tag
+    if source.kind == "registry":
+        reference = docker_images.pull(engine, source, plan.log)
+    elif source.kind == "local":
+        reference = source.place
+    elif source.kind == "recipe":
+        assert plan.build is not None
+        docker_images.build_stages(engine, plan.build(source.place), plan.tag, plan.log)
+    else:
+        build = plan.dockerfile(source)
+        dockerfile = docker_images.build_dockerfile(engine, build, source.place, plan.tag, plan.log)
+    if not re.match(IMAGE_NAME, reference):
+        raise ConfigError("not an image name", key="image.name", value=reference, remedy="registry/name:tag")
+    identifier = str(docker_images.inspect(engine, reference)["Id"])
+    known = reference.partition("@")[2] or identifier
+    return identifier, known if known.startswith("sha256:") else f"sha256:{known}", dockerfile
 
 
 def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> str:
-    """Describe the source that would give the image, without pulling or building.
-
-    Raises:
-        EngineError: no source has it; one message with all reasons.
-    """
+    """Describe the source that would give the image. Raises EngineError with all reasons if there is none."""
     reasons: list[tuple[ImageSource, DescribedError]] = []
     for source in sources:
         try:
@@ -254,8 +253,8 @@ def look_for_image(engine: ContainerEngine, sources: Sequence[ImageSource]) -> s
 
 
 def _look(engine: ContainerEngine, source: ImageSource) -> str:
-    from apuflow.containers import DockerEngine
-    from apuflow.containers.docker_connection import engine_errors, has_image
+    from apuflow.containers.docker import DockerEngine, has_image
+    from apuflow.prepare import docker_images
 
     if source.kind in ("dockerfile", "recipe"):
         return f"to be built from {source}"
@@ -267,26 +266,25 @@ def _look(engine: ContainerEngine, source: ImageSource) -> str:
         return f"{source}, {_size(Path(source.place).stat().st_size)}"
     if not has_image(engine.client, source.place):
         raise EngineError("the engine has no such image", remedy="correct its name")
-    with engine_errors(f"find the image {source.place}"):
-        image: dict[str, Any] = engine.client.api.inspect_image(source.place)  # type: ignore[no-untyped-call]
+    image = docker_images.inspect(engine, source.place)
     return f"{source}, {image['Id']}, {_size(int(image['Size']))} on disk"
 
 
 def _look_in_registry(engine: ContainerEngine, source: ImageSource) -> str:
     """Digest of a registry's image, and bytes to pull."""
-    from apuflow.containers import DockerEngine
-    from apuflow.containers.docker_connection import has_image
+    from apuflow.containers.docker import DockerEngine, has_image
     from apuflow.containers.registry import manifest
+    from apuflow.prepare import docker_images
 
     try:
         if not isinstance(engine, DockerEngine):
             found = manifest(source.place, source.digest)
             return f"{source.place}, {found.digest}, {_size(found.layer_bytes)} to pull"
-        digest = _registry_digest(engine, source)
-        if has_image(engine.client, f"{_split(source.place)[0]}@{digest}"):
+        digest = docker_images.registry_digest(engine, source)
+        if has_image(engine.client, f"{repository_and_tag(source.place)[0]}@{digest}"):
             return f"{source.place}, {digest}, pulled already"
     except EngineError as error:
-        remedy = error.remedy or _registry_remedy(error.message, engine.name, source)
+        remedy = error.remedy or docker_images.registry_remedy(error.message, engine.name, source)
         raise EngineError(error.message, remedy=remedy) from error
     try:
         size = f"{_size(manifest(source.place, digest).layer_bytes)} to pull"
@@ -306,49 +304,10 @@ def _no_source(reasons: Sequence[tuple[ImageSource, DescribedError]], log: Path 
         + (f"\n     fix: {error.remedy}" if error.remedy else "")
         for number, (source, error) in enumerate(reasons, 1)
     )
-    return EngineError(f"no source has the image:\n{listed}", file=log, remedy=WITHOUT_IMAGE)
+    return EngineError(f"no source has the image:\n{listed}", file=log, remedy=_WITHOUT_IMAGE)
 
 
-def _registry_remedy(message: str, engine: str, source: ImageSource) -> str:
-    """The fix for an error of Docker's distribution client."""
-    if re.search(r"no basic auth|unauthorized|authentication required|denied", message):
-        return f"`{engine} login {source.place.partition('/')[0]}`, if you may use it; else another source"
-    if re.search(r"manifest unknown|not found|name unknown|no such manifest", message):
-        return "the registry has no such image: correct its name, tag or digest"
-    return "check the network and the registry's name"
-
-
-def _note(log: Path, text: str) -> None:
-    with log.open("a", encoding="utf-8") as stream:
-        print(f"apuflow: {text}", file=stream)
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Repository and tag of an image name; a colon before a slash is a port."""
-    repository, _, tag = name.rpartition(":")
-    return (repository, tag) if repository and "/" not in tag else (name, "latest")
-
-
-_WRONG_NAME = "check the name and the network"
-
-
-def _write(log: Path, lines: Iterable[dict[str, Any]], doing: str, remedy: str = _WRONG_NAME) -> None:
-    """Append an engine's progress to the log; raise its error."""
-    with log.open("a", encoding="utf-8") as stream:
-        for line in lines:
-            text = line.get("stream") or line.get("status") or ""
-            if "progressDetail" not in line and text.strip():
-                print(text.rstrip("\n"), file=stream, flush=True)
-            if "error" in line:
-                print(line["error"], file=stream)
-                raise EngineError(
-                    f"cannot {doing}: {str(line['error']).strip().splitlines()[0]}",
-                    file=log,
-                    remedy=remedy,
-                )
-
-
-def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) -> ImageRecord:
+def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) -> _Image:
     if source.kind in ("dockerfile", "recipe"):
         raise ConfigError(
             "Apptainer cannot build a Dockerfile",
@@ -360,7 +319,7 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
     if source.kind == "local":
         file = Path(source.place).resolve()
     else:
-        repository = _split(source.place)[0]
+        repository, _ = repository_and_tag(source.place)
         name = f"{repository}@{source.digest}" if source.digest else source.place
         file = (plan.directory / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.sif").resolve()
         if not file.exists():
@@ -372,14 +331,9 @@ def _apptainer(engine: ApptainerEngine, source: ImageSource, plan: ImagePlan) ->
                     check=False,
                 )
                 if done.returncode != 0:
-                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=_WRONG_NAME)
+                    remedy = "check the name and the network"
+                    raise EngineError(f"cannot pull docker://{name}", file=plan.log, remedy=remedy)
     if not file.is_file():
         raise EngineError("no such image file", file=file, remedy="correct image.name")
-    pulled = source.kind == "registry" and source.digest
-    return ImageRecord(
-        engine=engine.name,
-        kind=source.kind,
-        name=source.place,
-        reference=str(file),
-        digest=source.digest if pulled else f"sha256:{sha256_file(file)}",
-    )
+    pulled = source.digest if source.kind == "registry" else None
+    return str(file), pulled or f"sha256:{sha256_file(file)}", None

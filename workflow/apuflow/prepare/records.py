@@ -1,18 +1,18 @@
-"""Records of tools: small JSON files that change only with their content.
-
-Also the runner of build steps, which turns failures into messages.
-"""
+"""Records of tools, small JSON files that change only with their content; the runner of build steps."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from apuflow.containers import ContainerEngine, Job, Labels, Limits, Mount
+from apuflow.containers.job import ContainerEngine, Job, Limits, Mount
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.files import write_text
+from apuflow.core.owner import Labels
 from apuflow.run.progress import tail
 
 
@@ -37,11 +37,9 @@ def read_record(path: Path, kind: type[R]) -> R:
     try:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ApuflowError(
-            f"not a readable {kind.__name__}: {str(error).splitlines()[0]}",
-            file=path,
-            remedy="delete it; the workflow makes it again",
-        ) from error
+        message = f"not a readable {kind.__name__}: {str(error).splitlines()[0]}"
+        remedy = "delete it; the workflow makes it again"
+        raise ApuflowError(message, file=path, remedy=remedy) from error
 
 
 def run_step(
@@ -53,15 +51,11 @@ def run_step(
     image: str | None,
     project: Path,
     log: Path,
-    mounts: tuple[Mount, ...] = (),
-    env: dict[str, str] | None = None,
-    limits: Limits | None = None,
-    network: bool = False,
+    env: Mapping[str, str] | None = None,
 ) -> None:
     """Run a build step; its working directory is mounted writable and holds its HOME.
 
-    Raises:
-        EngineError: it failed; the message ends with its last lines.
+    Raises EngineError if it failed; the message ends with its last lines.
     """
     engine.remove_leftovers(project)
     exit_ = engine.run(
@@ -71,23 +65,32 @@ def run_step(
             cwd=cwd,
             home=cwd / ".apuflow-home",
             log=log,
-            mounts=(*mounts, Mount(cwd, writable=True)),
+            mounts=(Mount(cwd, writable=True),),
             env=env or {},
-            limits=limits or Limits(grace_seconds=5.0),
+            limits=Limits(grace_seconds=5.0),
             labels=Labels.here(project, what),
-            network=network,
         )
     )
-    if exit_.code == 0 and exit_.stopped is None:
-        return
-    lines = [line for line in tail(log, 8192).decode(errors="replace").splitlines() if line.strip()][-12:]
-    said = "".join(f"\n    {line[:300]}" for line in lines)
     if exit_.stopped is not None:
         raise EngineError(f"{what} was stopped ({exit_.stopped})", file=log, remedy="run the workflow again")
+    if exit_.code == 0:
+        return
     if exit_.oom_killed:
-        raise EngineError(
-            f"{what} ran out of memory", file=log, remedy="use fewer jobs, or allow more memory"
-        )
-    raise EngineError(
-        f"{what} failed with status {exit_.code}:{said}", file=log, remedy="the log has all of it"
-    )
+        remedy = "use fewer jobs, or allow more memory"
+        raise EngineError(f"{what} ran out of memory", file=log, remedy=remedy)
+    lines = [line for line in tail(log, 8192).decode(errors="replace").splitlines() if line.strip()][-12:]
+    said = "".join(f"\n    {line[:300]}" for line in lines)
+    message = f"{what} failed with status {exit_.code}:{said}"
+    raise EngineError(message, file=log, remedy="the log has all of it")
+
+
+def note(log: Path, text: str) -> None:
+    """Append a marked line to a log with a tool's output."""
+    with contextlib.suppress(OSError), log.open("a", encoding="utf-8") as stream:
+        print(f"apuflow: {text}", file=stream, flush=True)
+
+
+def repository_and_tag(name: str) -> tuple[str, str]:
+    """Repository and tag of an image's name; a colon before a slash is a port."""
+    repository, _, tag = name.rpartition(":")
+    return (repository, tag) if repository and "/" not in tag else (name, "latest")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from apuflow.configure.gem5_build import Build
+from apuflow.configure.image_source import ImageSource
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.workload import Workload
@@ -19,28 +20,21 @@ from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import remembered_sha256
 from apuflow.core.git import changes_of, commit_of
 from apuflow.prepare import quick_pipeline
-from apuflow.prepare.image_choice import check_recorded, image_sources
-from apuflow.prepare.patches import gem5_patches
+from apuflow.prepare.images import check_recorded, image_sources
 from apuflow.prepare.recipes import directory_sha256
+from apuflow.prepare.sources import Origin, gem5_patches, origin
 from apuflow.rocblas.tables import ROCBLAS_COMMIT, TENSILE_COMMIT
 
 
-@functools.cache
+@cache
 def checkout_commit(directory: Path) -> str:
-    """Commit of a git checkout, with a hash of its uncommitted changes.
-
-    Raises:
-        ConfigError: it is no git checkout.
-    """
+    """Commit of a git checkout, with a hash of its uncommitted changes. Raises ConfigError if it is none."""
     try:
         commit, changes = commit_of(directory), changes_of(directory)
     except EngineError as error:
-        raise ConfigError(
-            "not a git checkout",
-            file="configs/site.yaml",
-            value=str(directory),
-            remedy="name the directory of a clone, and install git",
-        ) from error
+        message = "not a git checkout"
+        remedy = "name the directory of a clone, and install git"
+        raise ConfigError(message, file="configs/site.yaml", value=str(directory), remedy=remedy) from error
     return f"{commit}+{hashlib.sha256(changes).hexdigest()[:12]}" if changes else commit
 
 
@@ -48,21 +42,15 @@ def gem5_content(release: Release, gfx: str, site: Site, root: Path) -> dict[str
     """The gem5 that runs a GPU architecture: the site's own by its hash, else by commit and build."""
     if site.gem5.binary is not None:
         return {"binary": supplied_hash(root, site.gem5.binary)}
-    target = release.build_target(gfx)
-    built: dict[str, Any] = {"target": target} | _patched(release, site, root)
-    if site.gem5.scons:
-        built["scons"] = list(site.gem5.scons)
-    built |= _build(release, site)
+    scons = {"scons": list(site.gem5.scons)} if site.gem5.scons else {}
+    built: dict[str, Any] = {"target": release.build_target(gfx), **scons, **_build(release, site, root)}
     if site.gem5.source is not None:
         return {"source": supplied_commit(root, site.gem5.source), **built}
     return {"commit": release.gem5.commit, **built}
 
 
 def request(tool: str, release: Release, site: Site, root: Path) -> str:
-    """Hash (8 hexadecimal digits) of what this site requests of a tool.
-
-    It is part of the record's name, so that a record never describes another image, commit, checkout or
-    program.
+    """Hash (8 hexadecimal digits) of what this site requests of a tool; part of its record's name.
 
     Args:
         tool: ``source-`` and gem5, resources, miopen, rocblas or tensile; ``image``, ``dnnmark``, ``gem5``
@@ -73,18 +61,16 @@ def request(tool: str, release: Release, site: Site, root: Path) -> str:
 
 
 def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str, Any]:
-    gem5 = _source(site.gem5.source, release.gem5.commit, root)
-    resources = _source(site.dnnmark.source, release.resources.commit, root)
-    if tool == "source-gem5":
-        return gem5
-    if tool == "source-resources":
-        return resources
-    if tool == "source-miopen":
-        return {"commit": release.miopen.source.commit}
-    if tool == "source-rocblas":
-        return {"source": site.rocblas_source, "commit": ROCBLAS_COMMIT}
-    if tool == "source-tensile":
-        return {"source": site.tensile_source, "commit": TENSILE_COMMIT}
+    gem5, resources = (_source(origin(each, release, site), root) for each in ("gem5", "resources"))
+    sources: dict[str, dict[str, Any]] = {
+        "source-gem5": gem5,
+        "source-resources": resources,
+        "source-miopen": {"commit": release.miopen.source.commit},
+        "source-rocblas": {"source": site.rocblas_source, "commit": ROCBLAS_COMMIT},
+        "source-tensile": {"source": site.tensile_source, "commit": TENSILE_COMMIT},
+    }
+    if tool in sources:
+        return sources[tool]
     engine = site.container_engine
     image = _requested_image(release, site, engine) | {"engine": engine} | _recipe(site, root)
     first = next(iter(image_sources(site, release)), None)
@@ -98,8 +84,7 @@ def _requested(tool: str, release: Release, site: Site, root: Path) -> dict[str,
     if tool == "dnnmark":
         build = site.dnnmark.build
         return {"build": build} if build is not None else {"resources": resources, "image": image}
-    built = {"gem5": gem5, "image": image, "scons": list(site.gem5.scons)}
-    return built | _patched(release, site, root) | _build(release, site)
+    return {"gem5": gem5, "image": image, "scons": list(site.gem5.scons), **_build(release, site, root)}
 
 
 def gem5_build(release: Release, site: Site) -> Build:
@@ -107,13 +92,16 @@ def gem5_build(release: Release, site: Site) -> Build:
     return site.gem5.build or release.gem5.build
 
 
-def _build(release: Release, site: Site) -> dict[str, Any]:
-    """How gem5 is compiled; empty if as upstream."""
-    build = gem5_build(release, site)
-    if build.default:
-        return {}
-    keys = {"build": build.model_dump(mode="json", exclude_defaults=True)}
-    return keys | ({"quick_pipeline": quick_pipeline.digest()} if build.quick_pipeline else {})
+def _build(release: Release, site: Site, root: Path) -> dict[str, Any]:
+    """How gem5 is compiled, with hashes of the patches of its sources; empty if as upstream."""
+    build, keys = gem5_build(release, site), dict[str, Any]()
+    if places := gem5_patches(release, site):
+        keys["patches"] = [supplied_hash(root, place) for place in places]
+    if not build.default:
+        keys["build"] = build.model_dump(mode="json", exclude_defaults=True)
+        if build.quick_pipeline:
+            keys["quick_pipeline"] = quick_pipeline.digest()
+    return keys
 
 
 def _recipe(site: Site, root: Path) -> dict[str, Any]:
@@ -128,33 +116,23 @@ def _recipe(site: Site, root: Path) -> dict[str, Any]:
     }
 
 
-def _patched(release: Release, site: Site, root: Path) -> dict[str, list[str]]:
-    """Hashes of the patches of gem5's sources; empty without patches."""
-    places = gem5_patches(release, site)
-    return {"patches": [supplied_hash(root, place) for place in places]} if places else {}
-
-
-def _source(place: str | None, commit: str, root: Path) -> dict[str, Any]:
-    if place is None:
-        return {"commit": commit}
+def _source(found: Origin, root: Path) -> dict[str, Any]:
+    if found.checkout is None:
+        return {"commit": found.commit}
     with contextlib.suppress(ConfigError):
-        return {"source": place, "commit": supplied_commit(root, place)}
-    return {"source": place}
+        return {"source": found.checkout, "commit": supplied_commit(root, found.checkout)}
+    return {"source": found.checkout}
 
 
 def recorded_digest(release: Release, site: Site, root: Path) -> str | None:
     """Digest of the requested image, as stage ``image`` recorded it; None before that stage.
 
-    Raises:
-        ConfigError: the lock fixes another image.
+    Raises ConfigError if the lock fixes another image.
     """
     if next(root.glob(paths.tool_record(release.name, "image", "*")), None) is None:
         return None  # independent of the engine that runs it
     path = paths.tool_record(release.name, "image", request("image", release, site, root))
-    try:
-        record = json.loads((root / path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    record = _read(root / path)
     digest = record.get("digest") if isinstance(record, dict) else None
     if not isinstance(digest, str):
         return None
@@ -174,11 +152,9 @@ def image_content(release: Release, site: Site, root: Path) -> dict[str, Any]:
 def _requested_image(release: Release, site: Site, engine: str | None) -> dict[str, Any]:
     if engine == "host":
         return {"kind": "host"}
+    dump = partial(ImageSource.model_dump, mode="json", exclude_defaults=True)
     why = {"repairs": {"__all__": {"why"}}}
-    sources = image_sources(site, release)
-    return {
-        "sources": [source.model_dump(mode="json", exclude_defaults=True, exclude=why) for source in sources]
-    }
+    return {"sources": [dump(source, exclude=why) for source in image_sources(site, release)]}
 
 
 def dnnmark_content(release: Release, site: Site, root: Path) -> Any:
@@ -199,17 +175,16 @@ def supplied(
     if site.dnnmark.build is not None:
         files.append(f"{site.dnnmark.build}/libdnnmark.so")
     files += [gem5.binary for gem5 in site.gem5_builds if gem5.binary is not None]
-    sources = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
-    checkouts = [place for place in sources if place is not None]
-    supplied_by_place = {place: supplied_hash(root, place) for place in files}
+    found = {place: supplied_hash(root, place) for place in files}
     if site.image.recipe is not None:
-        supplied_by_place[site.image.recipe] = supplied_directory(root, site.image.recipe)
+        found[site.image.recipe] = supplied_directory(root, site.image.recipe)
+    checkouts = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
     with contextlib.suppress(ConfigError):
-        supplied_by_place |= {place: supplied_commit(root, place) for place in checkouts}
-    return dict(sorted(supplied_by_place.items()))
+        found |= {place: supplied_commit(root, place) for place in checkouts if place is not None}
+    return dict(sorted(found.items()))
 
 
-@functools.cache
+@cache
 def supplied_hash(root: Path, place: str) -> str:
     """SHA-256 of a file that the user supplied, from here or an archive; else its name."""
     file = root / place
@@ -218,7 +193,7 @@ def supplied_hash(root: Path, place: str) -> str:
     return remembered_sha256(file, root / paths.hash_note(place))
 
 
-@functools.cache
+@cache
 def supplied_directory(root: Path, place: str) -> str:
     """SHA-256 of a directory that the user supplied, as ``supplied_hash`` for a file."""
     directory = root / place
@@ -231,9 +206,14 @@ def supplied_commit(root: Path, place: str) -> str:
     return recorded or checkout_commit(root / place)
 
 
-@functools.cache
+@cache
 def _recorded(root: Path) -> dict[str, str]:
+    return dict(_read(root / paths.supplied_record()))
+
+
+def _read(file: Path) -> Any:
+    """Content of a JSON file; empty if it cannot be read."""
     try:
-        return dict(json.loads((root / paths.supplied_record()).read_text(encoding="utf-8")))
+        return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}

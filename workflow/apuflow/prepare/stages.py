@@ -7,26 +7,33 @@ from pathlib import Path
 
 from apuflow.configure.image_source import ImageSource
 from apuflow.configure.products import WITHOUT
-from apuflow.containers import ContainerEngine, Job, Labels, Mount, container_engine
+from apuflow.containers.found import container_engine
+from apuflow.containers.job import ContainerEngine, Job, Mount
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.owner import Labels
 from apuflow.kernels.sources import compile_own, is_own
 from apuflow.launcher.plan import source_directory
 from apuflow.miopen.compiler import CLANG_OCL, Runner, run_on_host
 from apuflow.miopen.objects import compile_object
-from apuflow.prepare.dnnmark import build_dnnmark, existing_dnnmark
-from apuflow.prepare.dockerfile import DockerfileBuild
-from apuflow.prepare.gem5 import build_gem5, existing_gem5
-from apuflow.prepare.image_choice import lock
-from apuflow.prepare.images import ImagePlan, first_image
-from apuflow.prepare.patches import gem5_patches, patched_source, read_patches
+from apuflow.prepare.builds import build_dnnmark, build_gem5, existing_dnnmark, existing_gem5
+from apuflow.prepare.images import ImagePlan, first_image, lock
+from apuflow.prepare.recipes import DockerfileBuild
 from apuflow.prepare.records import read_record, write_record
 from apuflow.prepare.requests import gem5_build
-from apuflow.prepare.sources import SourceRecord, fetch_source, use_checkout
+from apuflow.prepare.sources import (
+    SourceRecord,
+    fetch_source,
+    gem5_patches,
+    origin,
+    patched_source,
+    read_patches,
+    use_checkout,
+)
 from apuflow.prepare.tools import ObjectOrder, Toolset
 from apuflow.rocblas import objects as gemm_objects
 from apuflow.rocblas.objects import Size, write_table
-from apuflow.rocblas.tables import RELEASE, ROCBLAS_COMMIT, ROCBLAS_URL, TENSILE_COMMIT, TENSILE_URL
+from apuflow.rocblas.tables import RELEASE
 
 
 def container(tools: Toolset) -> ContainerEngine:
@@ -40,11 +47,7 @@ def container(tools: Toolset) -> ContainerEngine:
 
 
 def image(tools: Toolset, out: Path, log: Path, jobs: int | None = None) -> None:
-    """Stage ``image``: get it, record it, and lock its source.
-
-    Args:
-        jobs: processors for a recipe's build; None: all.
-    """
+    """Stage ``image``: get it, record it, and lock its source; ``jobs``: processors for a recipe's build."""
     plan = ImagePlan(
         tools.image_sources,
         log,
@@ -66,7 +69,7 @@ def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
         record = read_record(tools.root / tools.record("source-gem5"), SourceRecord)
     else:
         place = (tools.root / paths.source_dir("gem5", source.commit)).resolve()
-        record = fetch_source(release.gem5.url, source.commit, place, mirror=site.mirrors.gem5)
+        record = fetch_source(origin("gem5", release, site).address, source.commit, place)
     file = paths.release_file(release.name) if site.image.sources is None else "configs/site.yaml"
     return DockerfileBuild(
         Path(record.path),
@@ -78,52 +81,28 @@ def _dockerfile(tools: Toolset, source: ImageSource) -> DockerfileBuild:
 
 
 def source(tools: Toolset, repository: str, out: Path) -> None:
-    """Stage ``source``: a repository at its pinned commit, or the site's checkout."""
-    site, release = tools.site, tools.release
-    if repository in _LIBRARIES:
-        write_record(out, _library_source(tools, repository))
-        return
-    given, allow_dirty, pinned, mirror = {
-        "gem5": (site.gem5.source, site.gem5.allow_dirty, release.gem5, site.mirrors.gem5),
-        "resources": (
-            site.dnnmark.source,
-            site.dnnmark.allow_dirty,
-            release.resources,
-            site.mirrors.gem5_resources,
-        ),
-        "miopen": (None, False, release.miopen.source, site.mirrors.miopen),
-    }[repository]
-    if given is not None:
-        record = use_checkout(tools.root / given, allow_dirty=allow_dirty)
-    else:
-        place = tools.root / paths.source_dir(repository, pinned.commit)
-        record = fetch_source(pinned.url, pinned.commit, place.resolve(), mirror=mirror)
-    write_record(out, record)
+    """Stage ``source``: a repository at its pinned commit, or the site's checkout.
 
-
-_LIBRARIES = {"rocblas": (ROCBLAS_URL, ROCBLAS_COMMIT), "tensile": (TENSILE_URL, TENSILE_COMMIT)}
-
-
-def _library_source(tools: Toolset, repository: str) -> SourceRecord:
-    """rocBLAS or Tensile; the site's checkout must also be at the commit of apuflow's tables.
-
-    Raises:
-        EngineError: it is not available; the fix also names what runs without it.
+    That of rocBLAS or Tensile must also be at the commit of apuflow's tables; if these are not available, the
+    error's fix also names what runs without them.
     """
-    site, (url, commit) = tools.site, _LIBRARIES[repository]
-    given = site.rocblas_source if repository == "rocblas" else site.tensile_source
-    mirror = site.mirrors.rocblas if repository == "rocblas" else site.mirrors.tensile
+    found = origin(repository, tools.release, tools.site)
+    is_library = repository in ("rocblas", "tensile")
     try:
-        if given is not None:
-            return use_checkout(tools.root / given, commit=commit)
-        place = (tools.root / paths.source_dir(repository, commit)).resolve()
-        return fetch_source(url, commit, place, mirror=mirror)
+        if found.checkout is not None:
+            commit = found.commit if is_library else None
+            record = use_checkout(tools.root / found.checkout, commit=commit, allow_dirty=found.allow_dirty)
+        else:
+            place = (tools.root / paths.source_dir(repository, found.commit)).resolve()
+            record = fetch_source(found.address, found.commit, place)
     except EngineError as error:
-        error.remedy = (
-            f"{error.remedy or 'read the message'}; or {repository}_source: a checkout at {RELEASE}; or "
-            f"run without rocBLAS' kernels: {WITHOUT} (engine gem5: image.rocblas_kernels: own)"
-        )
+        if is_library:
+            error.remedy = (
+                f"{error.remedy or 'read the message'}; or {repository}_source: a checkout at {RELEASE}; or "
+                f"run without rocBLAS' kernels: {WITHOUT} (engine gem5: image.rocblas_kernels: own)"
+            )
         raise
+    write_record(out, record)
 
 
 def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) -> None:
@@ -138,12 +117,9 @@ def gem5(tools: Toolset, target: str | None, out: Path, log: Path, jobs: int) ->
             checkout = patched_source(checkout, patches, tools.root / paths.SOURCES)
         build = gem5_build(tools.release, tools.site)
         if build.pgo is not None and tools.site.container_engine != "host":
-            raise ConfigError(
-                "gem5 writes its profile to its build directory, which a container does not permit",
-                key="gem5.build.pgo",
-                value=build.pgo,
-                remedy="container: host in configs/site.yaml, or build without pgo",
-            )
+            message = "gem5 writes its profile to its build directory, which a container does not permit"
+            remedy = "container: host in configs/site.yaml, or build without pgo"
+            raise ConfigError(message, key="gem5.build.pgo", value=build.pgo, remedy=remedy)
         record = build_gem5(
             checkout,
             target,

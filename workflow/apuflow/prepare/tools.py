@@ -1,4 +1,4 @@
-"""Paths of a release's tools on this site."""
+"""Paths of a release's tools on this site, and inputs of the rules that make them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ from apuflow.miopen.launch import Launch
 from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare import requests
 from apuflow.prepare.data_file import file_bytes
-from apuflow.prepare.image_choice import check_recorded, sources_to_try
-from apuflow.prepare.image_stages import SourcesBuild
-from apuflow.prepare.images import ImageRecord
-from apuflow.prepare.recipes import cost, read_done, read_recipe
+from apuflow.prepare.images import ImageRecord, check_recorded, sources_to_try
+from apuflow.prepare.recipes import SourcesBuild, cost, read_done, read_recipe
 from apuflow.prepare.records import read_record
 from apuflow.rocblas.call import SCALE_SOURCE
 from apuflow.rocblas.objects import ProductLibrary, is_library_kernel, library_object, table_sizes
@@ -44,11 +42,7 @@ class ObjectOrder:
 
     @classmethod
     def of(cls, item: KernelObject, release: str, *, for_launcher: bool) -> ObjectOrder:
-        """The order for an object that a release needs.
-
-        Args:
-            for_launcher: whether the launcher loads it, not MIOpen.
-        """
+        """The order for an object that a release needs, loaded by the launcher or else by MIOpen."""
         row = item.row
         return cls(row.program, row.arguments, row.layer or "", item.gfx, item.name, release, for_launcher)
 
@@ -59,12 +53,7 @@ class ObjectOrder:
 
 
 class Toolset:
-    """Tools of one release.
-
-    Args:
-        release: its name.
-        root: the project's directory.
-    """
+    """Tools of the release of a name, in the project's directory ``root``."""
 
     def __init__(self, release: str, root: Path = Path()) -> None:
         self.root = root
@@ -91,27 +80,13 @@ class Toolset:
         return sources_to_try(self.site, self.release, self.root)
 
     @property
-    def image_sources_in_gem5(self) -> bool:
-        """Whether the image may be built from a Dockerfile of the gem5 that runs."""
-        named = any(source.is_of_the_gem5_that_runs for source in self.image_sources)
-        return named and self.site.container_engine != "host"
-
-    @property
     def built_from_recipe(self) -> str | None:
         """The recipe of the image; None if the first source is of another kind."""
         first = self.image_sources[0]
         return first.place if first.kind == "recipe" and self.site.container_engine != "host" else None
 
     def image_build(self, recipe: str, cores: int | None = None) -> SourcesBuild:
-        """Inputs of building an image from a recipe.
-
-        Args:
-            recipe: directory, relative to the project's.
-            cores: processors of a stage; None: all.
-
-        Raises:
-            ConfigError: the recipe cannot be read.
-        """
+        """Inputs of building an image from a recipe's directory; ``cores`` of a stage: None is all."""
         image, mirrors = self.site.image, self.site.mirrors
         sources = mirrors.image_sources
         if sources is not None and (self.root / sources).is_dir():
@@ -144,10 +119,32 @@ class Toolset:
         build = self.image_build(recipe)
         return f"container image from {recipe}: {cost(build.recipe, read_done(build.note))}"
 
-    # sources ---------------------------------------------------------------------------------------------
     def gem5_tool(self, gfx: str) -> str:
         """Name of the gem5 of a GPU architecture: the site's, or that of a build target."""
         return "gem5" if self.site.gem5.binary is not None else f"gem5-{self.release.build_target(gfx)}"
+
+    def inputs(self, tool: str, request: str) -> list[str]:
+        """Records that a tool (see requests.request) is made from.
+
+        Raises ConfigError if the configuration requests another version of it.
+        """
+        if self.request(tool) != request:
+            raise ConfigError(
+                "the configuration asks for another version of this tool than the target names",
+                value=paths.tool_record(self.release.name, tool, request),
+                remedy=f"name {self.record(tool)} instead, or a file of results/ that needs it",
+            )
+        if tool.startswith("source-"):
+            return []
+        if tool == "image":  # gem5's, if it may be built from a Dockerfile of the gem5 that runs
+            named = any(source.is_of_the_gem5_that_runs for source in self.image_sources)
+            sources = ["source-gem5"] if named and self.site.container_engine != "host" else []
+        elif tool == "dnnmark":
+            own = self.site.dnnmark.build is not None
+            sources = ["image"] if own else ["source-resources", "image"]
+        else:
+            sources = ["source-gem5"] if tool == "gem5" else ["source-gem5", "image"]
+        return [self.record(source) for source in sources]
 
     @property
     def kernels(self) -> Path:
@@ -157,12 +154,13 @@ class Toolset:
             for candidate in (given / "src/kernels", given / "kernels", given):
                 if (candidate / "MIOpenSoftmax.cl").is_file():
                     return candidate
+            remedy = f"name a MIOpen checkout at {self.release.miopen.version}, or leave the key out"
             raise ConfigError(
                 "MIOpen's kernel sources are not there",
                 file="configs/site.yaml",
                 key="miopen_source",
-                value=str(self.site.miopen_source),
-                remedy=f"name a MIOpen checkout at {self.release.miopen.version}, or leave the key out",
+                value=self.site.miopen_source,
+                remedy=remedy,
             )
         return self.root / paths.source_dir("miopen", self.release.miopen.source.commit) / "src/kernels"
 
@@ -171,15 +169,10 @@ class Toolset:
         return [] if self.site.miopen_source is not None else [self.record("source-miopen")]
 
     def gemm_sources(self) -> list[str]:
-        """Records that writing rocBLAS' kernels needs.
-
-        Raises:
-            ConfigError: the site's checkout of rocBLAS or Tensile is missing.
-        """
+        """Records that writing rocBLAS' kernels needs. Raises ConfigError without the site's checkout."""
         refuse_missing_checkouts(self.site, self.root)
         return [self.record("source-tensile"), self.record("source-rocblas")]
 
-    # compilers -------------------------------------------------------------------------------------------
     def launcher_compiler(self, gfx: str) -> Compiler:
         """Compiler of the launcher's kernels: clang with this gem5's corrections."""
         return correcting(cached_host_compiler(4), self.release.instruction_defects(gfx))
@@ -196,13 +189,8 @@ class Toolset:
         """Assembler of rocBLAS' kernels: clang on this machine."""
         return assembler(cached_host_compiler(4 if for_launcher else 3))
 
-    # inputs ----------------------------------------------------------------------------------------------
     def database(self, gfx: str, compute_units: int, rows: Sequence[Row]) -> DatabasePlan:
-        """The kernel database of a program with these rows.
-
-        Args:
-            compute_units: the number that ROCm sees.
-        """
+        """The kernel database of a program with these rows; ``compute_units``: the number that ROCm sees."""
         commit = self.release.miopen.source.commit
         return plan_database(
             rows,
@@ -214,24 +202,21 @@ class Toolset:
         )
 
     def product_library(self, launches: Iterable[Launch], gfx: str) -> ProductLibrary:
-        """The library directory with which the image's rocBLAS runs these launches.
+        """The library directory with which the image's rocBLAS runs launches of ``library_launches``.
 
-        Args:
-            launches: of ``rocblas.call.library_launches``.
-
-        Raises:
-            ConfigError: rocBLAS has no such kernel for a product.
+        Raises ConfigError if rocBLAS has no such kernel for a product.
         """
         launches, objects = tuple(launches), dict[str, KernelObject]()
         for launch in launches:
             row = Row(launch.program or "", "", launch.layer)
+            if row.program in objects:
+                continue
             if row.program == SCALE_SOURCE.name:
                 sources = sources_identity(SCALE_SOURCE.parent, row.program)
-                identity = self.compiler.identity
-                objects.setdefault(row.program, kernel_object(row, gfx, identity, sources))
+                objects[row.program] = kernel_object(row, gfx, self.compiler.identity, sources)
             elif is_library_kernel(row.program):
                 identity = self.assembler(for_launcher=False).identity
-                objects.setdefault(row.program, library_object(row, gfx, identity))
+                objects[row.program] = library_object(row, gfx, identity)
         return ProductLibrary(table_sizes(launches, gfx), gfx, tuple(objects.values()))
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apuflow.containers import Job, Labels, Mount, Sample
+from apuflow.containers.job import Job, Mount, Sample
 from apuflow.core.errors import EngineError
 from apuflow.core.files import file_lock, write_text
-from apuflow.core.owner import Owner
+from apuflow.core.owner import Labels, Owner
 from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
 from apuflow.gem5.stats.blocks import text_sha256

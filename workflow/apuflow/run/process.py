@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from apuflow.containers import ContainerEngine, Exit, Limits, Mount
+from apuflow.containers.job import ContainerEngine, Exit, Limits, Mount
 from apuflow.core.errors import EngineError
 from apuflow.core.record import DispatchRecord, LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord
 from apuflow.core.scalar import Scalar

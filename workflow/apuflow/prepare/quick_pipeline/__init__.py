@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
+import typer
 import yaml
 
 from apuflow.configure.gem5_build import Build
@@ -44,16 +46,24 @@ def compared() -> dict[str, dict[str, str]]:
     return found
 
 
+def main() -> None:
+    """The command line of ``add``."""
+    try:
+        typer.run(add)
+    except ConfigError as error:
+        raise SystemExit(f"apuflow: {error}") from None
+
+
 def add(gem5: Path, name: str) -> None:
-    """Add a gem5 that the sources were compared with. Raises ConfigError if it lacks a file."""
+    """Add the files of a checkout of GEM5 under a known NAME. Raises ConfigError if it lacks one.
+
+    Runs with and without the quick pipeline must have written the same statistics (docs/development.md).
+    """
     table = compared()
     for file, texts in table.items():
         if not (gem5 / file).is_file():
-            raise ConfigError(
-                "gem5's sources lack a file",
-                file=gem5 / file,
-                remedy="name a checkout of gem5, v21.2 or later",
-            )
+            remedy = "name a checkout of gem5, v21.2 or later"
+            raise ConfigError("gem5's sources lack a file", file=gem5 / file, remedy=remedy)
         digest_of_file = sha256_file(gem5 / file)
         known = texts.get(digest_of_file)
         texts[digest_of_file] = name if known is None else f"{known}, {name}"
@@ -65,15 +75,11 @@ def add(gem5: Path, name: str) -> None:
 def decided(build: Build, gem5: Path) -> Build:
     """The build, with or without the quick pipeline.
 
-    Args:
-        gem5: the sources.
-
-    Raises:
-        ConfigError: it is requested, but the sources were not compared.
+    Raises ConfigError if it is requested, but the sources ``gem5`` were not compared.
     """
     if build.quick_pipeline is False or build.lto:
         return build.model_copy(update={"quick_pipeline": False})
-    other = _not_compared(gem5)
+    other = next((name for name, texts in compared().items() if not _is_known(gem5 / name, texts)), None)
     if build.quick_pipeline and other is not None:
         raise ConfigError(
             "the quick pipeline was not compared with this version of gem5's file",
@@ -86,21 +92,14 @@ def decided(build: Build, gem5: Path) -> Build:
     return build.model_copy(update={"quick_pipeline": other is None})
 
 
-def _not_compared(gem5: Path) -> str | None:
-    """A file that was not compared; None if all were."""
-    for name, texts in compared().items():
-        path = gem5 / name
-        if not path.is_file() or sha256_file(path) not in texts:
-            return name
-    return None
+def _is_known(file: Path, texts: Collection[str]) -> bool:
+    return file.is_file() and sha256_file(file) in texts
 
 
 def place(tree: Path, linker_flags: str) -> tuple[str, ...]:
-    """Copy the sources to gem5's build, and return scons' arguments for them.
+    """Copy the sources to the directory of gem5's build, and return scons' arguments for them.
 
-    Args:
-        tree: directory of the build.
-        linker_flags: this release's variable for flags of the linker.
+    ``linker_flags`` is this release's variable for flags of the linker.
     """
     directory = tree / "quick_pipeline"
     shutil.rmtree(directory, ignore_errors=True)
