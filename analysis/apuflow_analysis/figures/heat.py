@@ -132,7 +132,8 @@ def heatmap(
 
 
 def _own(rows: pd.DataFrame, panel: tuple[Any, ...]) -> pd.DataFrame:
-    return rows[(rows["workload"] == panel[0]) & (rows["engine"] == panel[1])]
+    found: pd.DataFrame = rows[(rows["workload"] == panel[0]) & (rows["engine"] == panel[1])]
+    return found
 
 
 def _second(own: pd.DataFrame, keys: list[Axis], y: str | None) -> Axis | None:

@@ -139,7 +139,7 @@ def search(
     Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
     Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
-        from apuflow.ask import search as searching
+    from apuflow.ask import search as searching
     from apuflow.configure import load_sweep
     from apuflow_analysis.tables.objectives import Objective
 

@@ -20,7 +20,7 @@ from apuflow.core.words import many
 if TYPE_CHECKING:
     from apuflow.dnnmark import Direction
     from apuflow.miopen import Row
-    from apuflow.miopen.prepare import DatabasePlan
+    from apuflow.miopen.database import DatabasePlan
 
 EXTRA_ROWS = Path(paths.extra_kernels())
 

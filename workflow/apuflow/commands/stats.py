@@ -118,7 +118,7 @@ def _all(counted: Counters) -> pd.DataFrame:
     """Every counter, a row each."""
     import pandas as pd
 
-    from apuflow_analysis.counters.counters import BY_NAME
+    from apuflow_analysis.counters.table import BY_NAME
 
     return pd.DataFrame(
         [(name, value, BY_NAME[name].unit, BY_NAME[name].meaning) for name, value in counted.items()],

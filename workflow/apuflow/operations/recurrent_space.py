@@ -173,10 +173,9 @@ class Rows:
         """A product of rocBLAS, column major: ``memory`` is A, B, C with their pitches, ``form`` as "TN"."""
         a, b, c = memory
         m, n, k = shape
-        moved = {"offset_a": a.offset, "offset_b": b.offset, "offset_c": c.offset}
-        moved |= {"step_a": a.step, "step_b": b.step, "step_c": c.step}
-        transposed = form[0] == "T", form[1] == "T"
-        gemm = Gemm(m, n, k, *transposed, 1, a.pitch, b.pitch, c.pitch, beta=beta)._replace(**moved)
+        offsets, steps = (a.offset, b.offset, c.offset), (a.step, b.step, c.step)
+        sizes = m, n, k, form[0] == "T", form[1] == "T", 1, a.pitch, b.pitch, c.pitch
+        gemm = Gemm(*sizes, 0, 0, 0, beta, *offsets, *steps)
         args = a.arg("in", "a"), b.arg("in", "b"), c.arg("inout" if beta else "out", "c")
         return product(self.of.kind, self.of.kind, self.direction, args, gemm)
 
