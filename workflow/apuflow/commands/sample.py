@@ -10,7 +10,7 @@ import typer
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
-    from apuflow.configure.sampling import Sampling
+    from apuflow.configure.sweep_keys import Sampling
     from apuflow.sampling.suites import Sampled
 
 
@@ -46,7 +46,7 @@ def sample(
     is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
     first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
     """
-    from apuflow.configure.sampling import Sampling
+    from apuflow.configure.sweep_keys import Sampling
     from apuflow.core.files import write_csv
     from apuflow.plan.campaign import Campaign
     from apuflow.sampling.suites import sample_suites

@@ -60,8 +60,7 @@ class CommandFile(Model):
         3, ge=3, le=64, description="CPU cores that it needs (num-cpus): one for each of its threads"
     )
     end_marker: Text | None = Field(
-        None,
-        description="text that it prints only when it ended well; needed, unless it has an `end_file`",
+        None, description="text that it prints only when it ended well; needed, unless it has an `end_file`"
     )
     end_file: EndFile | None = Field(None, description="a file that it writes whole before it ends")
     error_texts: ListOf[Text] = Field((), description="text that means failure anywhere")

@@ -30,8 +30,7 @@ class OperationFile(Model):
     shape: dict[Name, Scalar] = Field(description="its keys; a sweep's `layer` changes them, also as axes")
     direction: Direction = Field("fwd", description="fwd, bwd, or both: first forward, then backward")
     runs_on: dict[EngineName, Runs] = Field(
-        default_factory=dict,
-        description="by engine; left out: yes, and no for gem5, which has no program",
+        default_factory=dict, description="by engine; left out: yes, and no for gem5, which has no program"
     )
     notes: Text | None = None
 

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_origin, get_type_hints
 from pydantic import TypeAdapter
 
 from apuflow.configure import option_rules
-from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups
 from apuflow.configure.software import Software
+from apuflow.configure.sweep_keys import WORKGROUPS, FewerWorkgroups
 from apuflow.configure.work import Work, launches_products
 from apuflow.configure.workloads import KINDS
 from apuflow.core.engines import EngineName, engine_facts
@@ -73,7 +73,7 @@ class Point:
             "direction": self.direction,
             **self.software.content(),
             **content_part(self.inputs),
-            **({KEY: self.workgroups.model_dump()} if self.workgroups is not None else {}),
+            **({WORKGROUPS: self.workgroups.model_dump()} if self.workgroups is not None else {}),
             "options_of": self.options_of,
             "defaults": _defaults(self.options_of)[1],
             "options": dict(self.read),

@@ -9,25 +9,18 @@ from typing import Any, get_args
 
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import Option, catalogue
-from apuflow.configure.fewer_workgroups import FewerWorkgroups
-from apuflow.configure.figure_choice import FigureChoice
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_repair import Repair
 from apuflow.configure.image_source import ImageSource
-from apuflow.configure.kernel_file import (
-    ArgumentFile,
-    BufferFile,
-    ContentsFile,
-    LaunchFile,
-)
+from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, LaunchFile
 from apuflow.configure.loading import load_release, release_names
 from apuflow.configure.machine import Machine
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
-from apuflow.configure.sampling import Sampling
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile
 from apuflow.configure.suite_reference import KIND_HEADINGS, SUITE_HEADINGS, kind_rows, suite_rows
 from apuflow.configure.sweep import Limits, Sweep
+from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
 from apuflow.launcher.defects import DEFECTS

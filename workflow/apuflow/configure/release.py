@@ -53,8 +53,7 @@ class Gem5Source(Source):
     """gem5's sources."""
 
     patches: ListOf[Text] = Field(
-        (),
-        description="patch files (git diff), applied in this order; part of the identity of results",
+        (), description="patch files (git diff), applied in this order; part of the identity of results"
     )
     build: Build = Field(Build(), description="how it is compiled; left out: as upstream compiles it")
 
@@ -84,15 +83,13 @@ class Capabilities(Model):
     """
 
     gem5_version: Text | None = Field(
-        None,
-        description="what it prints after `gem5 version`; tables flag runs of another one",
+        None, description="what it prints after `gem5 version`; tables flag runs of another one"
     )
     per_kernel_statistics: bool = Field(description="apu_se.py dumps and resets statistics after each kernel")
     stdout_file: Text = Field(description="name of redirected standard output: simout or simout.txt")
     stderr_file: Text = Field(description="name of redirected standard error: simerr or simerr.txt")
     barrier_slots: int = Field(
-        ge=1,
-        description="workgroups of several wavefronts that a CU holds (`num_barrier_slots` in `GPU.py`)",
+        ge=1, description="workgroups of several wavefronts that a CU holds (`num_barrier_slots` in `GPU.py`)"
     )
     set_bits: int = Field(
         UPSTREAM_BITS,

@@ -35,10 +35,7 @@ class Gem5Build(Model):
     binary: Text | None = Field(None, description="path of a gem5.opt; skips the build")
     source: Text | None = Field(None, description="path of a gem5 checkout; with binary: where configs/ is")
     allow_dirty: bool = Field(False, description="take a checkout with uncommitted changes, and record it")
-    scons: ListOf[Text] = Field(
-        (),
-        description="more arguments for scons, such as --linker=gold",
-    )
+    scons: ListOf[Text] = Field((), description="more arguments for scons, such as --linker=gold")
     build: Build | None = Field(
         None, description="how gem5 is compiled, in place of what the release's file says"
     )
@@ -104,8 +101,7 @@ class Image(Model):
         None, description="mode sources: directory with a Dockerfile and maybe a recipe.yaml"
     )
     base: Text | None = Field(
-        None,
-        description="mode sources: the recipe's BASE, a Debian suite or an image's name with : or /",
+        None, description="mode sources: the recipe's BASE, a Debian suite or an image's name with : or /"
     )
     arguments: dict[str, Text] = Field(
         default_factory=dict, description="mode sources: more build arguments of the recipe (its ARG)"
@@ -157,8 +153,7 @@ class Mirrors(Model):
     rocblas: Text | None = Field(None, description="rocBLAS with its tag rocm-4.0.0; local checkout or URL")
     tensile: Text | None = Field(None, description="Tensile with its tag rocm-4.0.0; local checkout or URL")
     image_sources: Text | None = Field(
-        None,
-        description="mode sources: the recipe's SOURCES, an address or a directory",
+        None, description="mode sources: the recipe's SOURCES, an address or a directory"
     )
     debian: Text | None = Field(
         None, description="Debian's archive, for debootstrap and the recipe's DEBIAN_MIRROR"
@@ -201,8 +196,7 @@ class Site(Model):
         "twice the memory",
     )
     quick_statistics: bool = Field(
-        True,
-        description="gem5 keeps its lists of statistics between blocks: the same text in half the time",
+        True, description="gem5 keeps its lists of statistics between blocks: the same text in half the time"
     )
     compress: Literal["none", "gz", "zst"] = Field(
         "none", description="compress the statistics of a proven run"

@@ -62,9 +62,7 @@ class SuiteFile(Model):
     )
     table: Name = Field(description="its table, without .csv; in configs/networks or beside this file")
     n: int | None = Field(
-        None,
-        ge=1,
-        description="images (sequences) of an iteration; layer.n of a sweep overrides a network's",
+        None, ge=1, description="images (sequences) of an iteration; layer.n of a sweep overrides a network's"
     )
     source: Text = Field(description="where the table and the batch are from")
     note: Text | None = Field(None, description="what a reader of its numbers must know")

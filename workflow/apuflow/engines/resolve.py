@@ -15,7 +15,6 @@ from typing import NamedTuple
 from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
-from apuflow.configure.fewer_workgroups import label_part
 from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
 from apuflow.configure.option_rules import OptionProblem
@@ -25,6 +24,7 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.software import Software
 from apuflow.configure.sweep import Sweep
+from apuflow.configure.sweep_keys import workgroups_label
 from apuflow.configure.work import Work, launches_products
 from apuflow.configure.workload import Workload
 from apuflow.configure.workloads import Works
@@ -131,7 +131,7 @@ class Resolver:
         changed = self._changed(machine, memory.size)
         software = self._software(engine, machine, work)
         workgroups = where_large(self._sweep.workgroups, engine, software, work, machine.compute_units)
-        parts = (inputs.label_part(self._sweep.inputs), label_part(workgroups))
+        parts = (inputs.label_part(self._sweep.inputs), workgroups_label(workgroups))
         label = labels.join(*machine.label, *work.label, memory.label, *parts)
         base = machine.base
         return Point(

@@ -13,7 +13,7 @@ import pandas as pd
 from apuflow import preview
 from apuflow.configure import Sweep, labels, option_rules
 from apuflow.configure.point import Point
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
