@@ -31,9 +31,8 @@ from apuflow.configure import (
 )
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.command_workload import CommandFile
-from apuflow.configure.dnnmark_workload import DnnmarkFile
 from apuflow.configure.kernel_file import KernelsFile
-from apuflow.configure.operation_workload import OperationFile
+from apuflow.configure.operation_workload import DnnmarkFile, OperationFile
 from apuflow.configure.suite import SuiteFile
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION

@@ -1,8 +1,6 @@
 """How gem5 is compiled: keys of a release's file or of the site, as arguments of scons.
 
-Nothing of it should change what gem5 computes, only how fast. Of most that was read, not seen: each build for
-which a key is set is another gem5 with points of its own. ``tests/integration/test_builds_gem5.py`` compares
-two, as has been done for the quick pipeline (``apuflow.prepare.quick_pipeline``), which needs no key.
+Each build for which a key is set is another gem5 with points of its own, though it should compute the same.
 Source: ``SConstruct``, ``src/SConscript``, ``site_scons/gem5_scons/defaults.py`` of gem5 v21.1 to v24.0.
 """
 
@@ -50,26 +48,15 @@ class Build(Model):
     flags: ListOf[Text] = Field((), description="more flags for the compiler (`CCFLAGS_EXTRA`), such as -O3")
 
     @model_validator(mode="after")
-    def _flags_are_flags(self) -> Self:
+    def _can_be_built(self) -> Self:
         for flag in self.flags:
             if not re.fullmatch(r"-\S+", flag):
-                raise ValueProblem(
-                    "not a flag of a compiler",
-                    key="flags",
-                    value=flag,
-                    remedy="one flag an entry: [-O3, -g0]",
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _calls_can_be_sent_elsewhere(self) -> Self:
+                remedy = "one flag an entry: [-O3, -g0]"
+                raise ValueProblem("not a flag of a compiler", key="flags", value=flag, remedy=remedy)
         if self.quick_pipeline and self.lto:
-            raise ValueProblem(
-                "link-time optimisation inlines the calls that the quick pipeline replaces",
-                key="quick_pipeline",
-                value=True,
-                remedy="leave out either lto or quick_pipeline",
-            )
+            message = "link-time optimisation inlines the calls that the quick pipeline replaces"
+            remedy = "leave out either lto or quick_pipeline"
+            raise ValueProblem(message, key="quick_pipeline", value=True, remedy=remedy)
         return self
 
     @property

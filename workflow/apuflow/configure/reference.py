@@ -10,8 +10,7 @@ from typing import Any, get_args
 from apuflow.configure.base import Model
 from apuflow.configure.catalogue import Option, catalogue
 from apuflow.configure.gem5_build import Build
-from apuflow.configure.image_repair import Repair
-from apuflow.configure.image_source import ImageSource
+from apuflow.configure.image_source import ImageSource, Repair
 from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, LaunchFile
 from apuflow.configure.loading import load_release, release_names
 from apuflow.configure.machine import Machine

@@ -1,7 +1,6 @@
 """What belongs to a machine or a user, not to an experiment: ``configs/site.yaml`` (optional, not committed).
 
-Mirrors, the container engine, programs and sources that the user supplies. Only what can change a result (a
-gem5 or DNNMark of one's own, the image) enters the identity of a point.
+Only what can change a result (a gem5 or DNNMark of one's own, the image) enters the identity of a point.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, did_you_mean, read
+from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, known_names, read
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import Digest, ImageSources
 from apuflow.containers.found import Found, find_engine
@@ -53,25 +52,19 @@ class Gem5Build(Model):
                 )
         taken = [word for word in self.scons if re.match(r"(CC|LINK|LD)FLAGS_EXTRA=", word)]
         if self.build is not None and not self.build.default and taken:
-            raise ValueProblem(
-                "build sets this variable of scons, too",
-                key="scons",
-                value=taken[0],
-                remedy="give flags of the compiler as build.flags",
-            )
+            message = "build sets this variable of scons, too"
+            remedy = "give flags of the compiler as build.flags"
+            raise ValueProblem(message, key="scons", value=taken[0], remedy=remedy)
+        if self.binary is None:
+            return self
         for key in ("scons", "patches", "build"):
-            if self.binary is not None and getattr(self, key):
-                raise ValueProblem(
-                    f"{key} has no part in a gem5 that is already built",
-                    key=key,
-                    remedy=f"leave out either {key} or binary",
-                )
-        if self.binary is not None and self.source is None:
-            raise ValueProblem(
-                "a gem5 binary needs its source for configs/example/apu_se.py",
-                key="source",
-                remedy="add source: the checkout that the binary was built from",
-            )
+            if getattr(self, key):
+                message = f"{key} has no part in a gem5 that is already built"
+                raise ValueProblem(message, key=key, remedy=f"leave out either {key} or binary")
+        if self.source is None:
+            message = "a gem5 binary needs its source for configs/example/apu_se.py"
+            remedy = "add source: the checkout that the binary was built from"
+            raise ValueProblem(message, key="source", remedy=remedy)
         return self
 
 
@@ -113,34 +106,21 @@ class Image(Model):
     )
 
     @model_validator(mode="after")
-    def _with_recipe(self) -> Self:
+    def _one_place(self) -> Self:
         if self.mode == "sources" and self.recipe is None:
-            raise ValueProblem(
-                "mode sources needs a recipe",
-                key="recipe",
-                remedy="add recipe: with a directory that holds a Dockerfile",
-            )
+            remedy = "add recipe: with a directory that holds a Dockerfile"
+            raise ValueProblem("mode sources needs a recipe", key="recipe", remedy=remedy)
         if self.sources is not None and (self.mode or self.name or self.digest):
-            raise ValueProblem(
-                "sources says already where the image comes from",
-                key="sources",
-                remedy="remove mode, name and digest; give a source its digest",
-            )
+            message = "sources says already where the image comes from"
+            remedy = "remove mode, name and digest; give a source its digest"
+            raise ValueProblem(message, key="sources", remedy=remedy)
         for key in ("recipe", "base", "arguments"):
             if self.mode != "sources" and getattr(self, key):
-                raise ValueProblem(
-                    f"{key} has a meaning in mode sources alone", key=key, remedy="add mode: sources"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _named(self) -> Self:
+                message = f"{key} has a meaning in mode sources alone"
+                raise ValueProblem(message, key=key, remedy="add mode: sources")
         if self.mode == "local" and self.name is None:
-            raise ValueProblem(
-                "mode local needs a name",
-                key="name",
-                remedy="add name: with the name of an image that this machine has",
-            )
+            remedy = "add name: with the name of an image that this machine has"
+            raise ValueProblem("mode local needs a name", key="name", remedy=remedy)
         return self
 
 
@@ -205,11 +185,9 @@ class Site(Model):
     @model_validator(mode="after")
     def _shares_on_the_host(self) -> Self:
         if self.shared_start and self.container != "host":
-            raise ValueProblem(
-                "a gem5 that has started can be shared outside of containers alone",
-                key="shared_start",
-                remedy="add container: host, or remove shared_start",
-            )
+            message = "a gem5 that has started can be shared outside of containers alone"
+            remedy = "add container: host, or remove shared_start"
+            raise ValueProblem(message, key="shared_start", remedy=remedy)
         return self
 
     @property
@@ -260,13 +238,9 @@ def load_site(root: Path) -> Site:
     known = sorted(file.stem for file in (root / paths.release_file("any")).parent.glob("*.yaml"))
     for name in site.gem5_by_release:
         if name not in known:
-            raise ConfigError(
-                "unknown gem5 release",
-                file=document.where(("gem5_by_release", name)),
-                key="gem5_by_release",
-                value=name,
-                remedy=f"{did_you_mean(name, known)}known: {', '.join(known)}",
-            )
+            key, remedy = "gem5_by_release", known_names(name, known)
+            file = document.where((key, name))
+            raise ConfigError("unknown gem5 release", file=file, key=key, value=name, remedy=remedy)
     return site
 
 

@@ -9,11 +9,9 @@ from typing import Final
 from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, check_name
 from apuflow.configure.command_workload import CommandWorkload
-from apuflow.configure.dnnmark_workload import DnnmarkWorkload
 from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.loading import workload_names
-from apuflow.configure.operation_workload import OperationWorkload
-from apuflow.configure.suite_workload import SuiteOperations
+from apuflow.configure.operation_workload import DnnmarkWorkload, OperationWorkload, SuiteOperations
 from apuflow.configure.work import Work
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from apuflow import miopen
 from apuflow.configure import Release
-from apuflow.configure.dnnmark_workload import DnnmarkWorkload
+from apuflow.configure.operation_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
 from apuflow.configure.software import Software

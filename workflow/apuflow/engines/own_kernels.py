@@ -9,8 +9,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from apuflow.configure.fit import Demand, capacity, demand_overflows
-from apuflow.configure.kernel_work import KernelsWork
-from apuflow.configure.kernel_workload import KernelsWorkload
+from apuflow.configure.kernel_workload import KernelsWork, KernelsWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site

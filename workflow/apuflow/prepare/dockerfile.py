@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apuflow.configure import yaml_source
-from apuflow.configure.image_repair import DOCKERFILE, Repair
+from apuflow.configure.image_source import DOCKERFILE, Repair
 from apuflow.configure.yaml_source import dotted
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.prepare.records import ToolRecord
