@@ -10,12 +10,11 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from apuflow.configure.cache_rules import cache_problems
 from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
+from apuflow.configure.structure_rules import OptionProblem, cache_problems
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes, volts
@@ -23,16 +22,6 @@ from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltag
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
 """gem5's parameters are C ints."""
-
-
-@dataclass(frozen=True)
-class OptionProblem:
-    """One thing that is wrong with an option's value."""
-
-    option: str
-    value: Scalar
-    message: str
-    remedy: str
 
 
 def check_one(name: str, value: object, release: str) -> OptionProblem | None:
@@ -64,11 +53,7 @@ def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, .
     if alone:
         return alone
     full = {**_defaults(release), **options}
-    found = list(_together(options, full, release))
-    for names, message, remedy in cache_problems(full):
-        name = next((name for name in names if name in options), names[0])
-        found.append(OptionProblem(name, full[name], message, remedy))
-    return tuple(found)
+    return (*_together(options, full, release), *cache_problems(options, full))
 
 
 def defaults(release: str) -> dict[str, Scalar]:
@@ -82,20 +67,16 @@ def defaults(release: str) -> dict[str, Scalar]:
 
 @lru_cache(maxsize=len(RELEASES))
 def _defaults(release: str) -> Mapping[str, Scalar]:
-    result: dict[str, Scalar] = {}
-    for name, option in catalogue().items():
-        if option.role == "machine" and option.known_to(release):
-            value = option.workflow_default
-            if value is None:
-                value = option.default_at(release)
-            if value is not None:
-                result[name] = value
-    return result
+    known = {
+        name: option.default_at(release) if option.workflow_default is None else option.workflow_default
+        for name, option in catalogue().items()
+        if option.role == "machine" and option.known_to(release)
+    }
+    return {name: value for name, value in known.items() if value is not None}
 
 
 @lru_cache(maxsize=1)
 def _garnet_options() -> tuple[str, ...]:
-    """Options that only the garnet network reads."""
     return tuple(name for name, option in catalogue().items() if option.needs_garnet)
 
 
@@ -134,15 +115,11 @@ def _role_problem(option: Option, release: str) -> tuple[str, str] | None:
     if option.role == "ignored":
         return "apu_se.py accepts this option and ignores it", instead
     if option.role == "refused":
-        return f"apu_se.py accepts this option, but it {_starts_with_verb(option)}", instead
+        why = f": {option.meaning}" if option.meaning else ""
+        return f"apu_se.py accepts this option, but it does not work here{why}", instead
     if option.role == "workflow":
         return f"this workflow sets it ({option.meaning})", f"leave it out: {option.instead}"
     return None
-
-
-def _starts_with_verb(option: Option) -> str:
-    text = option.meaning
-    return f"does not work here: {text}" if text else "does not work here"
 
 
 def _value_problem(option: Option, value: object, release: str) -> tuple[str, str] | None:
@@ -159,10 +136,8 @@ def _value_problem(option: Option, value: object, release: str) -> tuple[str, st
         return "out of range", f"{option.minimum} to {maximum}"
     if option.power_of_two and value & (value - 1):
         below = 1 << (value.bit_length() - 1)
-        return (
-            "must be a power of two: gem5 takes the logarithm and addresses fewer of them",
-            f"{below} or {below * 2}",
-        )
+        message = "must be a power of two: gem5 takes the logarithm and addresses fewer of them"
+        return message, f"{below} or {below * 2}"
     if option.multiple_of and value % option.multiple_of:
         return f"must be a multiple of {option.multiple_of}", f"{value - value % option.multiple_of}"
     return None
@@ -210,6 +185,8 @@ def _size_remedy(text: str) -> str:
 def _together(
     given: Mapping[str, Scalar], options: Mapping[str, Scalar], release: str
 ) -> Iterator[OptionProblem]:
+    """Rules between the values of several options."""
+
     def problem(name: str, message: str, remedy: str) -> OptionProblem:
         return OptionProblem(name, options[name], message, remedy)
 
@@ -223,9 +200,8 @@ def _together(
         remedy = "leave dgpu out" if dgpu else "set dgpu: true"
         yield problem("gfx-version", wrong, f"{' or '.join(alike)}, or {remedy}")
     if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
-        yield problem(
-            "TLB-config", "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
-        )
+        wrong, remedy = "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
+        yield problem("TLB-config", wrong, remedy)
     if "cu-per-sa" in given or "sa-per-complex" in given:
         units, array, arrays = map(number, ("num-compute-units", "cu-per-sa", "sa-per-complex"))
         if units % array or array * arrays > units:
@@ -239,17 +215,11 @@ def _together(
     granule = number("vreg-min-alloc")
     for name in ("vreg-file-size", "sreg-file-size"):
         if number(name) % granule:
-            yield problem(
-                name,
-                f"must be a multiple of vreg-min-alloc ({granule}), which both register files use",
-                f"{number(name) // granule * granule or granule}",
-            )
+            wrong = f"must be a multiple of vreg-min-alloc ({granule}), which both register files use"
+            yield problem(name, wrong, f"{number(name) // granule * granule or granule}")
     if number("bw-scalor") > 0 and size_bytes(str(options.get("tcc-size", "256kB"))) != 256 * 1024:
-        yield problem(
-            "tcc-size",
-            "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit",
-            "leave tcc-size out, or set bw-scalor to 0",
-        )
+        wrong = "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit"
+        yield problem("tcc-size", wrong, "leave tcc-size out, or set bw-scalor to 0")
     if dgpu and options["m-type"] not in (5, 6):
         yield problem("m-type", "dgpu always sets it to 6", "leave m-type out")
     if "pf-type" in options and "TLB-prefetch" not in options:

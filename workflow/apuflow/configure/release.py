@@ -11,7 +11,7 @@ from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProbl
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
-from apuflow.configure.ruby_sets import UPSTREAM_BITS
+from apuflow.configure.structure_rules import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
 from apuflow.core.isa import BuildTarget

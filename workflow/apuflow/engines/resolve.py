@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
+from apuflow.configure import catalogue, labels, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
 from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
-from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
 from apuflow.configure.software import Software
+from apuflow.configure.structure_rules import OptionProblem, too_many
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.sweep_keys import workgroups_label
 from apuflow.configure.work import Work, launches_products
@@ -196,7 +196,7 @@ class Resolver:
             places["machine"],
             gfx,
             base.release_file.facts_on(gfx),
-            ruby_sets.too_many(given, full, base.release_file.capabilities.set_bits),
+            too_many(given, full, base.release_file.capabilities.set_bits),
         )
 
     def _base(self, release: str, machine: str) -> Base | None:
