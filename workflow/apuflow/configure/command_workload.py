@@ -36,11 +36,9 @@ class EndFile(Model):
     @classmethod
     def _plain(cls, value: str) -> str:
         if PurePosixPath(value).name != value or value in _TAKEN:
-            raise ValueProblem(
-                "not a file that the program itself writes into its working directory",
-                value=value,
-                remedy="a name without a directory, such as result.out",
-            )
+            message = "not a file that the program itself writes into its working directory"
+            remedy = "a name without a directory, such as result.out"
+            raise ValueProblem(message, value=value, remedy=remedy)
         return value
 
 
@@ -75,11 +73,8 @@ class CommandFile(Model):
         names = [PurePosixPath(file).name for file in value]
         for name in names:
             if names.count(name) > 1 or name in _TAKEN:
-                raise ValueProblem(
-                    "the working directory cannot hold this name beside the others",
-                    value=name,
-                    remedy="give the file another name",
-                )
+                message = "the working directory cannot hold this name beside the others"
+                raise ValueProblem(message, value=name, remedy="give the file another name")
         return value
 
     @model_validator(mode="after")
@@ -94,20 +89,13 @@ class CommandFile(Model):
             )
         given = [*self.arguments, *self.environment.values(), self.binary]
         if self.end_marker is not None and any(self.end_marker in word for word in given):
-            raise ValueProblem(
-                "the program is given this text and may print it before its end",
-                key="end_marker",
-                value=self.end_marker,
-                remedy="more of the line that it prints at its end",
-            )
+            message = "the program is given this text and may print it before its end"
+            remedy = "more of the line that it prints at its end"
+            raise ValueProblem(message, key="end_marker", value=self.end_marker, remedy=remedy)
         inputs = [PurePosixPath(file).name for file in self.inputs]
         if self.end_file is not None and self.end_file.name in inputs:
-            raise ValueProblem(
-                "the program is given this file",
-                key="end_file",
-                value=self.end_file.name,
-                remedy="a file that only the program writes",
-            )
+            message, remedy = "the program is given this file", "a file that only the program writes"
+            raise ValueProblem(message, key="end_file", value=self.end_file.name, remedy=remedy)
         return self
 
 
@@ -140,9 +128,8 @@ class CommandWork(Work):
 
     @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        raise NotModelled(
-            "the kernels of a program are not known before it runs", key="workload", remedy="use engine gem5"
-        )
+        message = "the kernels of a program are not known before it runs"
+        raise NotModelled(message, key="workload", remedy="use engine gem5")
 
 
 @dataclass(frozen=True)
@@ -181,13 +168,7 @@ class CommandWorkload(Workload):
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         for name, value in layer.items():
-            note(
-                ConfigError(
-                    "a command has no layers",
-                    key=f"layer.{name}",
-                    value=value,
-                    remedy="leave layer out for it",
-                )
-            )
+            remedy = "leave layer out for it"
+            note(ConfigError("a command has no layers", key=f"layer.{name}", value=value, remedy=remedy))
             return None
         return CommandWork(self.command)

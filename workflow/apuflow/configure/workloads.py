@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -30,40 +31,33 @@ def schemas() -> dict[str, type[Model]]:
     return {name: kind.schema for name, kind in KINDS.items() if kind.schema is not None}
 
 
-class Works:
-    """What the points of one workload in one sweep run: resolved once per distinct set of layer values.
+def works(
+    workload: Workload, fixed: Mapping[str, Scalar], note: Note
+) -> Callable[[tuple[tuple[str, Scalar], ...]], Work | None]:
+    """A function of layer values (``layer.<key>``): what runs with them; None: something is wrong (noted).
 
     Args:
         fixed: layer values that every point has.
-        note: is told what is wrong.
+        note: is told what is wrong, once for each set of values.
     """
 
-    def __init__(self, workload: Workload, fixed: Mapping[str, Scalar], note: Note) -> None:
-        self._workload = workload
-        self._fixed = fixed
-        self._note = note
-        self._known: dict[tuple[tuple[str, Scalar], ...], Work | None] = {}
+    @cache
+    def work(assignment: tuple[tuple[str, Scalar], ...]) -> Work | None:
+        values = {name.removeprefix("layer."): value for name, value in assignment}
+        return workload.work({**fixed, **values}, note)
 
-    def get(self, assignment: tuple[tuple[str, Scalar], ...]) -> Work | None:
-        """The work with these values (``layer.<key>``); None when something is wrong with it (noted)."""
-        if assignment not in self._known:
-            values = {name.removeprefix("layer."): value for name, value in assignment}
-            self._known[assignment] = self._workload.work({**self._fixed, **values}, self._note)
-        return self._known[assignment]
+    return work
 
 
 def load_workload(name: str, root: Path = Path()) -> Workload:
     """The workload of that name, with its network's text; raises as load_sweep does."""
+    path = root / paths.workload_file(name)
     if name == paths.OPERATIONS:
-        if (root / paths.workload_file(name)).exists():
-            raise ConfigError(
-                "this name belongs to the points of suites",
-                file=root / paths.workload_file(name),
-                remedy="rename the workload",
-            )
+        if path.exists():
+            message = "this name belongs to the points of suites"
+            raise ConfigError(message, file=path, remedy="rename the workload")
         return SuiteOperations()
     check_name(name, "workload", workload_names(root))
-    path = root / paths.workload_file(name)
     document = yaml_source.load(path)
     kind = document.data.get("kind")
     if kind not in schemas():

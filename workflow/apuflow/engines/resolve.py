@@ -27,7 +27,7 @@ from apuflow.configure.sweep import Sweep
 from apuflow.configure.sweep_keys import workgroups_label
 from apuflow.configure.work import Work, launches_products
 from apuflow.configure.workload import Workload
-from apuflow.configure.workloads import Works
+from apuflow.configure.workloads import works
 from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
@@ -87,7 +87,7 @@ class Resolver:
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
         self._options: dict[tuple[int, str], Mapping[str, Scalar]] = {}
-        self._works = Works(workload, plan.layer, self._note_work)
+        self._work_of = works(workload, plan.layer, self._note_work)
         self._softwares: dict[tuple[EngineName, str, str], Software] = {}
         self._accepts: dict[tuple[object, ...], bool] = {}
         self._release_of: dict[str, str] = {}
@@ -116,7 +116,7 @@ class Resolver:
     def resolve(self, engine: EngineName, assignment: Assignment) -> Point | None:
         """The point of these values; None when something is wrong with it (noted)."""
         machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
-        work = self._works.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        work = self._work_of(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
         if machine is None or work is None or not self._accepted(engine, machine):
             return None
         memory = self._memory(machine, work)
