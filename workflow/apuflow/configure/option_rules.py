@@ -17,7 +17,7 @@ from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
 from apuflow.configure.structure_rules import OptionProblem, cache_problems
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes, volts
+from apuflow.core.units import clock_hertz, format_clock, format_size, size_bytes, volts
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
@@ -164,7 +164,7 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
         return "text is expected", "quote it"
     if kind == "clock" and clock_hertz(value) is None:
         return "a clock is expected", "for example 1GHz or 800MHz"
-    if kind == "voltage" and not is_voltage(value):
+    if kind == "voltage" and volts(value) is None:
         return "a voltage is expected", "for example 1.0V"
     if kind == "text" and not _NAME.fullmatch(value):
         return "a name of letters, digits, - and _ is expected", "see docs/configuration.md"

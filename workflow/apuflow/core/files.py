@@ -109,18 +109,15 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     The kernel frees it when its holder ends; the file stays. Package filelock replaces a missing flock by a
     lock file that outlives a killed holder, and takes time to load.
 
-    Args:
-        wait: whether to wait for another holder.
-
     Raises:
         BlockingIOError: another process holds it, and ``wait`` is false.
         OSError: the file cannot be opened or created.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    locked = True
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            locked = True
         except BlockingIOError:
             raise
         except OSError:
@@ -160,8 +157,7 @@ def write_text(path: str | Path, text: str) -> None:
 def wait_for_files(paths: Iterable[Path], seconds: float = 60.0) -> None:
     """Wait for files from another machine, which a network file system may show late.
 
-    Listing a file's directory makes the file system ask its server. The reader reports files that are still
-    missing.
+    Listing a file's directory makes the file system ask its server. Files may be missing afterwards.
     """
     deadline = time.monotonic() + seconds
     for path in paths:
@@ -185,9 +181,6 @@ def remembered_sha256(path: Path, note: Path) -> str:
 
     Args:
         note: file with the last result; ignored if it cannot be read or written.
-
-    Raises:
-        OSError: the file cannot be read.
     """
     state = path.stat()
     look = [str(path), state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]

@@ -1,14 +1,20 @@
-"""Share work among forked processes, which inherit modules and objects and send their results back."""
+"""Forked processes: they share work and send their results back, or run scripts of rules."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import runpy
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
+
+from apuflow.core.errors import EngineError
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -21,11 +27,7 @@ def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """Results of ``act`` for each part: the first in this process, each other one in its own.
 
     Processes and pipes take half the time of the standard library's pools, which matters for a tenth of a
-    second of work.
-
-    Args:
-        act: its results and errors must be picklable; the function and the parts need not be.
-        parts: of the work.
+    second of work. The parts inherit modules and objects; results and errors must be picklable.
 
     Raises:
         Exception: the first part's exception.
@@ -89,3 +91,57 @@ def _received(answer: Connection) -> Any:
     if error is not None:
         raise error
     return found
+
+
+_LOADED = (
+    "snakemake.cli",
+    "apuflow.results.write",
+    "apuflow.results.suites",
+    "apuflow_analysis.figures",
+    "apuflow_analysis.report",
+)
+
+
+class Forks:
+    """Runs scripts of rules in forks of one process: starting Python anew takes longer than making a table.
+
+    The process starts with the first script, and has loaded what they need. It is the standard library's
+    ``forkserver``, which has no threads: it is safe to fork, and Snakemake's own process is not.
+
+    Args:
+        scripts: their directory.
+    """
+
+    def __init__(self, scripts: Path) -> None:
+        self._scripts = scripts
+        self._context: ForkServerContext | None = None
+        self._lock = threading.Lock()
+
+    def run(self, script: str, *, elsewhere: bool = True, **names: Any) -> None:
+        """Run a script to its end; raises EngineError where it fails: its log has the reason.
+
+        Args:
+            script: its name, without ``.py``.
+            elsewhere: in a fork; else in this process.
+            names: attributes of the object ``snakemake`` of the script: input, output, log and others.
+        """
+        place = str(self._scripts / f"{script}.py")
+        if not elsewhere:
+            _run(place, names)
+            return
+        with self._lock:
+            if self._context is None:
+                self._context = multiprocessing.get_context("forkserver")
+                self._context.set_forkserver_preload(list(_LOADED))
+            fork = self._context.Process(target=_run, args=(place, names))
+            fork.start()
+        wait([fork.sentinel])
+        # A start also reads the status of forks that have ended. Of two readers at once one would get 255.
+        with self._lock:
+            fork.join()
+        if fork.exitcode:
+            raise EngineError(f"{script} failed", file=str(names["log"][0]))
+
+
+def _run(place: str, names: dict[str, Any]) -> None:
+    runpy.run_path(place, init_globals={"snakemake": SimpleNamespace(**names)})

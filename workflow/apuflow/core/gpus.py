@@ -61,16 +61,8 @@ GPUS: Final[Mapping[str, Gpu]] = {
 
 
 def gpu(name: str, key: str = "gfx-version") -> Gpu:
-    """The GPU of that name.
-
-    Args:
-        key: where the name was given, for the error.
-
-    Raises:
-        ConfigError: no gem5 release models it.
-    """
+    """The GPU of that name; ConfigError, with the ``key`` where it was given, if no release models it."""
     if name not in GPUS:
-        raise ConfigError(
-            "not a GPU that gem5 models", key=key, value=name, remedy=f"one of {', '.join(GPUS)}"
-        )
+        remedy = f"one of {', '.join(GPUS)}"
+        raise ConfigError("not a GPU that gem5 models", key=key, value=name, remedy=remedy)
     return GPUS[name]

@@ -96,8 +96,8 @@ def kernel_oom_kills() -> int:
 def killed_for_memory(victim: str, kills_before: int) -> bool:
     """Whether the kernel has killed a job for lack of memory.
 
-    The count alone could belong to another job, so the kernel's log must name the victim. If only root may
-    read the log, the count decides.
+    The count alone could belong to another job: the kernel's log must name the victim, unless only root may
+    read it.
 
     Args:
         victim: its name in the log: ``Killed process PID`` or the container of its memory cgroup.

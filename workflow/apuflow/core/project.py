@@ -78,11 +78,7 @@ def code_version() -> str:
 
 
 def place(name: str) -> Path:
-    """Path of a file or directory of the project.
-
-    Args:
-        name: its path in a checkout, such as ``configs`` or ``workflow/Snakefile``.
-    """
+    """Path of a file or directory of the project by its path in a checkout, such as ``configs``."""
     if not is_installed():
         return PACKAGE.parents[1] / name
     return _MODULES.get(name, _CARRIED / name)
@@ -99,11 +95,7 @@ def recorded_runs() -> Path:
 
 
 def files_of(name: str) -> Iterator[tuple[str, Path]]:
-    """Files of one of the project's files or directories: path in a checkout, and actual path.
-
-    Args:
-        name: as for ``place``; may be missing. It includes its packages.
-    """
+    """Files of ``place(name)``, which may be missing, and its packages: path in a checkout, actual path."""
     yield from files_below(name, place(name))
     if is_installed():
         for module, directory in _MODULES.items():
@@ -112,30 +104,19 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def files_below(name: str, directory: Path) -> Iterator[tuple[str, Path]]:
-    """Files of a directory (or the file itself) for a project, without caches, links and secrets.
-
-    Args:
-        name: the directory's name in the returned paths.
-    """
+    """Files of a directory (or the file itself), below ``name``, without caches, links and secrets."""
     if directory.is_file():
         yield name, directory
         return
     for path in sorted(directory.rglob("*")):
         inside = path.relative_to(directory)
-        if (
-            path.is_file()
-            and not path.is_symlink()
-            and not set(inside.parts) & _NOT_OURS
-            and path.suffix != ".pyc"
-        ):
+        ours = not set(inside.parts) & _NOT_OURS and path.suffix != ".pyc"
+        if ours and path.is_file() and not path.is_symlink():
             yield f"{name}/{inside.as_posix()}", path
 
 
 def new_project(directory: Path) -> list[str]:
-    """Write a project: Snakefile, profiles, configuration, .gitignore.
-
-    Returns:
-        The written files, relative to ``directory``; existing files stay.
+    """Write a project, except for files that exist; returns the written ones, relative to ``directory``.
 
     Raises:
         ConfigError: ``directory`` is a file, or the checkout that this apuflow runs from.

@@ -12,7 +12,7 @@ import pwd
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _ANSWER_SECONDS = 10.0
@@ -30,7 +30,6 @@ class Placement:
 
     Attributes:
         job: its number; "" outside of a scheduler.
-        node: the node's name, as the scheduler calls it.
         restarts: how often the scheduler had started it before.
     """
 
@@ -81,7 +80,7 @@ def end_of(job: str, memory_bytes: int | None = None) -> str | None:
 
     Args:
         job: its number.
-        memory_bytes: memory of its run when it was last seen.
+        memory_bytes: of its run when it was last seen.
     """
     facts = _controller(job) or next(reversed(_starts(job)), None)
     if facts is None:
@@ -172,23 +171,11 @@ def ask(*command: str) -> str | None:
     """What a command of the scheduler prints; None: it is not here, fails, or does not answer."""
     if shutil.which(command[0]) is None:
         return None
+    no = subprocess.DEVNULL
     try:
-        done: subprocess.CompletedProcess[str] = _run(command)
-    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.check_output(command, stdin=no, stderr=no, text=True, timeout=_ANSWER_SECONDS)
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout if done.returncode == 0 else None
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        timeout=_ANSWER_SECONDS,
-        check=False,
-    )
 
 
 def _bytes(text: str) -> int | None:

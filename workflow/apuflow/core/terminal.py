@@ -28,8 +28,7 @@ def table_of(
 ) -> Table:
     """A table without lines: columns of text, of numbers, and of text that may take several lines.
 
-    Args:
-        no_wrap: the first two kinds take one line even where the terminal is too narrow.
+    With ``no_wrap`` the first two kinds take one line even where the terminal is too narrow.
     """
     table = Table(box=None, pad_edge=False)
     for heading in texts:
@@ -56,7 +55,7 @@ def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0, *, sp
     Args:
         names: of the cells.
         entries: its rows.
-        left: so many of the cells begin at the left; numbers end at the right.
+        left: so many of the cells begin at the left.
         split: names have as many lines as they need to be no wider than the cells.
     """
     columns = [[name, *(entry.cells[i] for entry in entries)] for i, name in enumerate(names)]
@@ -141,10 +140,7 @@ def number(value: object) -> str:
 
 
 def interval(row: Mapping[Any, Any]) -> str:
-    """The interval of a preview's cycles, three digits of each end.
-
-    ``guess`` where the row lies outside of what was measured.
-    """
+    """The interval of a preview's cycles, three digits an end; ``guess`` outside of what was measured."""
     low, high = row["gpu_cycles_low"], row["gpu_cycles_high"]
     if low != low or high != high:
         return "-"
