@@ -43,10 +43,7 @@ Commit: TypeAlias = Annotated[str, StringConstraints(pattern=COMMIT)]
 
 
 class ValueProblem(ValueError):
-    """What is wrong with a value; ``read`` makes it a ConfigError with file and line.
-
-    ``value=...`` may be given: the offending value.
-    """
+    """What is wrong with a value, which ``value=...`` may give; ``read`` adds file and line."""
 
     def __init__(self, message: str, *, key: str | None = None, remedy: str, **value: object) -> None:
         super().__init__(message)
@@ -110,11 +107,7 @@ M = TypeVar("M", bound=Model)
 
 
 def read(source: Path | yaml_source.Document, model: type[M], **known: Any) -> M:
-    """One YAML file as ``model``; ConfigError names every mistake in it.
-
-    Args:
-        known: fields that do not stand in the file (its name).
-    """
+    """One YAML file as ``model``, with ``known`` fields beside it; ConfigError names every mistake."""
     document = source if isinstance(source, yaml_source.Document) else yaml_source.load(source)
     for key in known:
         if key in document.data:

@@ -70,8 +70,7 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
     """The sweep's values for one workload, its ``per_workload`` additions laid over the general ones.
 
     Raises:
-        ConfigError: a pattern of ``per_workload`` that matches nothing in the sweep is not seen here; an
-            exclusion of something that does not vary is, and a sweep past ``limits.max_points``.
+        ConfigError: an exclusion of something that does not vary, or more points than ``limits.max_points``.
     """
     parts: list[Variation] = [sweep]
     parts += [part for pattern, part in sweep.per_workload.items() if fnmatch.fnmatchcase(workload, pattern)]

@@ -59,12 +59,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Explained:
-    """A command line.
-
-    Attributes:
-        gem5: words before the script: gem5's own options, and what starts it.
-        machine: values that gem5 will use, as a machine file has them.
-    """
+    """A command line: words before the script, its options, the machine as a machine file has it."""
 
     gem5: tuple[str, ...]
     words: tuple[Word, ...]
@@ -246,11 +241,7 @@ def _after(word: Word, last: Mapping[str | None, Word], dropped: Mapping[str, tu
 
 
 def tcc(options: Mapping[str, Scalar]) -> tuple[int, int]:
-    """Bytes of the TCC that gem5 builds, and those of them that it can index.
-
-    Args:
-        options: all of apu_se.py's.
-    """
+    """Bytes of the TCC that gem5 builds with all these options, and those of them that it can index."""
     banks, ways = int(options["num-tccs"]), int(options["tcc-assoc"])
     asked = size_bytes(str(options["tcc-size"])) or 0
     if int(options["bw-scalor"]) > 0:

@@ -75,12 +75,7 @@ def capacity(options: Mapping[str, Scalar]) -> Capacity:
 
 
 def held_at_once(demand: Demand, options: Mapping[str, Scalar], barrier_slots: int) -> int:
-    """Workgroups of a kernel that the whole machine holds at once.
-
-    Args:
-        options: all of ``apu_se.py``'s.
-        barrier_slots: of a compute unit (see ReleaseFacts).
-    """
+    """Workgroups of a kernel that the machine holds; ``barrier_slots``: see ReleaseFacts."""
     unit = capacity(options)
     of_unit = resident_workgroups(
         demand.waves,
@@ -111,8 +106,7 @@ def overflows(
 ) -> tuple[Overflow, ...]:
     """The workgroups of its kernels that the compute unit can never hold, one per option.
 
-    Args:
-        library_gfx: the GPU, where rocBLAS' own kernels run its products.
+    ``library_gfx``: the GPU, where rocBLAS' own kernels run its products.
     """
     largest: dict[str, Overflow] = {}
     for demand in _demands(work, compute_units, capacity.isa, library_gfx):

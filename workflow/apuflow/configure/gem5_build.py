@@ -68,8 +68,7 @@ class Build(Model):
     def tree(self) -> str:
         """Directory of gem5's sources that it is built below; "" for upstream's own.
 
-        Builds do not overwrite one another; both steps of a profile-guided one share a directory, for a
-        profile belongs to the paths of its objects.
+        Both steps of a profile-guided build share one, for a profile belongs to the paths of its objects.
         """
         quick = self.quick_pipeline or None
         shared = self.model_copy(update={"pgo": "use" if self.pgo else None, "quick_pipeline": quick})
@@ -79,12 +78,7 @@ class Build(Model):
         return f"builds/{hashlib.sha256(keys.encode()).hexdigest()[:8]}"
 
     def arguments(self, linker_flags: str, profile: str) -> tuple[str, ...]:
-        """What scons is given for it.
-
-        Args:
-            linker_flags: the variable of this release's SConstruct for flags of the linker.
-            profile: directory of the profile.
-        """
+        """What scons is given; ``linker_flags``: the release's variable, ``profile``: its directory."""
         options, linking = _ALLOCATORS[self.allocator]
         compiling = list(self.flags)
         if self.pgo is not None:

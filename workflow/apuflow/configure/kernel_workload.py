@@ -36,11 +36,9 @@ MOST_LAUNCHES = 10_000
 
 @dataclass(frozen=True)
 class KernelsWork(Work):
-    """Kernels of the user's own with this point's parameters.
+    """Kernels of the user's own with this point's parameters, in a directory of the project's ``root``.
 
-    Attributes:
-        directory: where its files are, from the project's directory ``root``.
-        canonical: everything that decides what is computed, as it enters the identity.
+    ``canonical`` is everything that decides what is computed, as it enters the identity.
     """
 
     name: str
@@ -81,11 +79,7 @@ class KernelsWork(Work):
         return _buffers(self)
 
     def program(self, compute_units: int, gfx: str) -> OwnProgram:
-        """What runs on a machine.
-
-        Raises:
-            ConfigError: an expression that cannot be evaluated, or more launches than are sensible.
-        """
+        """What runs on a machine; ConfigError for a wrong expression or too many launches."""
         names = dict(self.parameters) | {"compute_units": compute_units}
         reference = self.spec.reference
         return OwnProgram(
@@ -190,11 +184,7 @@ def _given(
 
 
 def canonical_text(spec: KernelsFile, parameters: Mapping[str, int], files: Mapping[str, str]) -> str:
-    """Everything that decides what is computed, as JSON.
-
-    Args:
-        files: hash of each file that it reads, by its role.
-    """
+    """Everything that decides what is computed, as JSON; ``files``: hash of each that it reads, by role."""
     parts = spec.model_dump(
         mode="json", exclude={"description", "notes", "runs_on", "parameters"}, exclude_defaults=True
     )
@@ -204,12 +194,7 @@ def canonical_text(spec: KernelsFile, parameters: Mapping[str, int], files: Mapp
 
 @dataclass(frozen=True)
 class KernelsWorkload(Workload):
-    """Kernels of the user's own.
-
-    Attributes:
-        spec: its file.
-        directory: where its files are, from the project's directory ``root``.
-    """
+    """Kernels of the user's own, in a directory of the project's ``root``."""
 
     kind: ClassVar[str] = "kernels"
     title: ClassVar[str] = "kernels of your own"

@@ -63,11 +63,7 @@ def release_names(root: Path = Path()) -> list[str]:
 
 
 def load_sweep(name: str, root: Path = Path()) -> Sweep:
-    """The sweep of that name.
-
-    Raises:
-        ConfigError: no such sweep (the message lists the known ones), or a mistake in its file.
-    """
+    """The sweep of that name; ConfigError if there is none, with the known ones, or for a mistake in it."""
     check_name(name, "sweep", sweep_names(root))
     return sweep_of(load(root / paths.sweep_file(name)), name, root)
 
@@ -132,11 +128,7 @@ def load_release(name: str, root: Path = Path()) -> Release:
 
 
 def _with_layers(document: Document, root: Path) -> tuple[Document, tuple[str, ...]]:
-    """A sweep's document with the layers of the CSV files that it names, and those files below ``root``.
-
-    Raises:
-        ConfigError: a file cannot be read, or a line of it has not as many cells as the first.
-    """
+    """A sweep's document with the layers of the CSV files that it names, and those files below ``root``."""
     data = dict(document.data)
     files: list[str] = []
 
@@ -190,12 +182,9 @@ def _read_layers(file: Path, named_at: str, name: str) -> list[dict[str, Scalar]
 
 
 def plain_value(text: str) -> Scalar:
-    """A cell or an argument: a number in decimal, true, false, or text.
+    """A cell or an argument: a number in decimal, true, false, or text; ConfigError for too large a number.
 
     Zeros in front mean nothing, as for DNNMark (``atoi``) and ``apu_se.py`` (Python's ``int``).
-
-    Raises:
-        ConfigError: a number that is not finite, or has more digits than Python reads.
     """
     if text in ("true", "false"):
         return text == "true"

@@ -176,12 +176,7 @@ class OperationFile(Model):
 
 @dataclass(frozen=True)
 class OperationWorkload(Workload):
-    """An operation beyond DNNMark's primitives: its kernels alone, on engines gem5-kernels and preview.
-
-    Attributes:
-        operation: its kind.
-        shape: its keys as the file, or a suite, gives them.
-    """
+    """An operation beyond DNNMark's primitives: its kernels alone, on engines gem5-kernels and preview."""
 
     kind: ClassVar[str] = "operation"
     title: ClassVar[str] = "an operation beyond its primitives"

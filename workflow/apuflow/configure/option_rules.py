@@ -43,11 +43,9 @@ def _check_one(name: str, value: Any, kind: str, release: str) -> OptionProblem 
 
 
 def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, ...]:
-    """What is wrong with these options together: each alone, then the rules between them.
+    """What is wrong with these options of a release together: each alone, then the rules between them.
 
-    Args:
-        options: values by name; those left out have the release's default.
-        release: a gem5 release that the catalogue describes.
+    Options that are left out have the release's default.
     """
     alone = tuple(p for name, value in options.items() if (p := check_one(name, value, release)) is not None)
     if alone:

@@ -34,12 +34,6 @@ class Point:
     """One run.
 
     Attributes:
-        workload: its name.
-        kind: of the workload.
-        work: what runs.
-        software: what runs it.
-        release: name of the gem5 release.
-        release_facts: what that release does.
         axes: what varies in the sweep, layer keys as ``layer.<key>``.
         label: what sets the point apart from the release's defaults and the workload as shipped; readable,
             safe as a file name, the same in every sweep that has this point.
@@ -130,8 +124,7 @@ class Point:
     def row(self, known: dict[int, str] | None = None) -> dict[str, str]:
         """Its fields as texts, of which ``of_row`` makes it again; JSON where a field is no text.
 
-        Args:
-            known: texts by ``id`` of a field's object, which points share; their texts are added.
+        ``known`` has texts by ``id`` of a field's object, which points share; theirs are added.
         """
         known = {} if known is None else known
         row = {}
@@ -147,10 +140,7 @@ class Point:
 
     @classmethod
     def of_row(cls, row: Mapping[str, str]) -> Point:
-        """The point whose fields a row has; other columns are passed over.
-
-        Points that are read share the fields that have the same text.
-        """
+        """The point whose fields a row has. Points share the fields that have the same text."""
         return cls(**{name: _value(name, row[name]) for name in _adapters()})
 
 

@@ -36,10 +36,9 @@ def in_preview(site: Site) -> Decision:
 
 
 def on_gem5(site: Site) -> Decision:
-    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile.
+    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile: the site's checkouts or mirrors.
 
-    They are to be had where the site names a checkout or a mirror of each. A site that names none of MIOpen
-    either has git fetch all of them from their public addresses.
+    A site that names none of MIOpen either has git fetch all of them from their public addresses.
     """
     mirrors = site.mirrors
     missing = []

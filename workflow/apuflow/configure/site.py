@@ -220,12 +220,9 @@ class Site(Model):
 
 
 def load_site(root: Path) -> Site:
-    """``configs/site.yaml``, or the defaults when there is none.
+    """``configs/site.yaml``, or the defaults; ConfigError for a mistake or an unknown release.
 
     The key ``container`` was once ``engine``: that is read as well, with a hint on standard error.
-
-    Raises:
-        ConfigError: a mistake in it, or a gem5 for a release that ``configs/gem5`` does not have.
     """
     path = root / "configs/site.yaml"
     if not path.exists():

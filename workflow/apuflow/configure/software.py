@@ -9,9 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Software:
-    """Everything that can change a point's result besides its machine and its work.
-
-    All values are JSON-able. None: it has no part in the result.
+    """Everything that can change a point's result besides its machine and its work. None: it has no part.
 
     Attributes:
         version: of the engine, where it is this project's own.

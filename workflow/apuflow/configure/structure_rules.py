@@ -154,11 +154,7 @@ class Controllers:
 
 
 def controllers(options: Mapping[str, Scalar]) -> tuple[Controllers, ...]:
-    """The controllers that ``GPU_VIPER.py`` makes, by machine type; its two DMA controllers left out.
-
-    Args:
-        options: all of apu_se.py's.
-    """
+    """The controllers that ``GPU_VIPER.py`` makes with all these options, but for its two of DMA."""
 
     def number(name: str) -> int:
         return int(options[name])

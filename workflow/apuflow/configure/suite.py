@@ -96,11 +96,7 @@ class SuiteFile(Model):
 
 
 def load_suite(name: str, root: Path = Path()) -> Suite:
-    """The suite of that name; its table is read when it is first asked for.
-
-    Raises:
-        ConfigError: no such suite (the message lists the known ones), or a mistake in its file.
-    """
+    """The suite of that name; its table is read when it is first asked for. Raises as load_sweep does."""
     check_name(name, "suite", suite_names(root))
     spec = read(root / paths.suite_file(name), SuiteFile)
     _check_version(spec, name, root)
@@ -134,10 +130,9 @@ def _check_version(spec: SuiteFile, name: str, root: Path) -> None:
 
 
 def sweep_suites(sweep: Sweep, root: Path = Path()) -> list[str]:
-    """Names of the sweep's suites. A name or pattern with ``-`` before it leaves suites out.
+    """Names of the sweep's suites; ConfigError for a name or pattern that matches nothing.
 
-    Raises:
-        ConfigError: a name or pattern that matches nothing.
+    A name or pattern with ``-`` before it leaves suites out.
     """
     known = suite_names(root) if sweep.suites else []
     chosen: list[str] = []
@@ -155,11 +150,7 @@ def sweep_suites(sweep: Sweep, root: Path = Path()) -> list[str]:
 
 
 def choice_of(values: Mapping[str, Scalar]) -> Choice:
-    """What a sweep's ``layer`` values choose of a suite.
-
-    Raises:
-        ConfigError: an unknown key, or a value that it cannot have.
-    """
+    """What a sweep's ``layer`` values choose of a suite; ConfigError for an unknown key or value."""
     chosen: dict[str, Any] = {}
     for name, value in values.items():
         if name not in CHOICES:

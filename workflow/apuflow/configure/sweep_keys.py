@@ -167,14 +167,7 @@ class FigureChoice(Model):
     )
 
     def check(self, axes: Mapping[str, Sequence[Scalar]]) -> None:
-        """Refuse names and values that the sweep does not vary.
-
-        Args:
-            axes: values by name, for all workloads together.
-
-        Raises:
-            ValueProblem: with those that it does.
-        """
+        """Refuse (ValueProblem) names and values that are none of the axes of all workloads together."""
         places = {f"figures.baseline.{name}": name for name in self.baseline}
         places |= {"figures.x": self.x} if self.x is not None else {}
         places |= {f"figures.lines.{index}": name for index, name in enumerate(self.lines or (), 1)}
@@ -209,11 +202,7 @@ class Sampling(Model):
     seed: int = Field(0, ge=0, description="another number picks other operations for the audit")
 
     def with_options(self, **options: float | None) -> Sampling:
-        """These values, but those of the command line where they are given.
-
-        Raises:
-            ConfigError: one of them is out of range; its key is the option's name.
-        """
+        """These values, but for given ones of the command line; ConfigError with the option as key."""
         given = {name: value for name, value in options.items() if value is not None}
         try:
             return validate(Document(Path(), {**self.model_dump(), **given}, {}), Sampling)

@@ -66,7 +66,6 @@ class OperationWork(Work):
     """An operation: DNNMark's layers, or one beyond them.
 
     Attributes:
-        operation: with this point's values, checked.
         handles: MIOpen handles that its program makes.
         label: what differs from the workload's file, as ``m64``.
     """

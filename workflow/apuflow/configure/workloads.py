@@ -34,11 +34,9 @@ def schemas() -> dict[str, type[Model]]:
 def works(
     workload: Workload, fixed: Mapping[str, Scalar], note: Note
 ) -> Callable[[tuple[tuple[str, Scalar], ...]], Work | None]:
-    """A function of layer values (``layer.<key>``): what runs with them; None: something is wrong (noted).
+    """A function of layer values (``layer.<key>``) beside ``fixed`` ones: what runs with them.
 
-    Args:
-        fixed: layer values that every point has.
-        note: is told what is wrong, once for each set of values.
+    It gives None when something is wrong, and notes it once for each set of values.
     """
 
     @cache

@@ -91,11 +91,7 @@ class Document:
 
 
 def load(path: str | Path) -> Document:
-    """Read one YAML mapping.
-
-    Raises:
-        ConfigError: the file is missing, unreadable, empty, not YAML, or not a mapping at the top.
-    """
+    """Read one YAML mapping; ConfigError for a file that is none, or cannot be read."""
     document = _remembered(Path(path))
     return Document(Path(path), document.data, document.lines)
 

@@ -66,10 +66,7 @@ def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
 
 
 def write_files(contents: Mapping[str | Path, bytes]) -> None:
-    """Write each content next to its target, flush all to disk, then rename all.
-
-    If writing one fails, no target changes and no partial file is left.
-    """
+    """Write all contents next to their targets, flush, then rename. If one fails, no target changes."""
     parts: dict[Path, Path] = {}
     try:
         for name, content in contents.items():
@@ -129,10 +126,7 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def make_directory_once(place: Path) -> Iterator[Path | None]:
-    """Yield a new directory that becomes ``place``; None if ``place`` exists.
-
-    Of several processes one makes it and the others wait. On an exception it is removed.
-    """
+    """Yield a new directory that becomes ``place`` unless an exception comes; None if ``place`` exists."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(place.with_name(f".{place.name}.lock")):
         if place.exists():
@@ -179,8 +173,7 @@ def sha256_file(path: str | Path) -> str:
 def remembered_sha256(path: Path, note: Path) -> str:
     """SHA-256 of a large file, computed again only if its inode, size or times changed.
 
-    Args:
-        note: file with the last result; ignored if it cannot be read or written.
+    ``note`` is a file with the last result; it is ignored if it cannot be read or written.
     """
     state = path.stat()
     look = [str(path), state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]

@@ -30,8 +30,7 @@ def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     second of work. The parts inherit modules and objects; results and errors must be picklable.
 
     Raises:
-        Exception: the first part's exception.
-        RuntimeError: a process ended without an answer.
+        Exception: the first part's exception; RuntimeError if a process ended without an answer.
     """
     context = multiprocessing.get_context("fork")
     answers: list[Connection] = []
@@ -51,11 +50,9 @@ def each(act: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
 
 
 def parts(rows: Sequence[Part], fewest: int, most: int | None = None) -> list[Sequence[Part]]:
-    """Divide rows into parts of equal size, at most one per ``usable`` process.
+    """Divide rows into parts of equal size, at most one per ``usable`` process, or ``most``.
 
-    Args:
-        fewest: rows of a part, unless it is the only one.
-        most: parts; by default all usable processes.
+    Each has at least ``fewest`` rows, unless it is the only one.
     """
     count = max(1, min(usable() if most is None else most, len(rows) // fewest))
     size = max(1, -(-len(rows) // count))
@@ -65,8 +62,7 @@ def parts(rows: Sequence[Part], fewest: int, most: int | None = None) -> list[Se
 def usable() -> int:
     """Processes that may share work: this one's processors, or one if forking is unsafe.
 
-    It is unsafe if other threads run, because their locks would stay held, and on systems whose libraries
-    forbid it.
+    It is unsafe beside other threads, whose locks would stay held, and on systems whose libraries forbid it.
     """
     if sys.platform != "linux" or _shares or threading.active_count() > 1:
         return 1

@@ -19,9 +19,7 @@ _PROTOCOLS = "file:git:http:https:ssh"
 def git(directory: Path, *arguments: str, timeout: float | None = None) -> str:
     """Output of a git command, stripped; EngineError if git is missing or fails, with its last line.
 
-    Args:
-        directory: a checkout, or the place of a new one.
-        timeout: seconds; for commands that ask a server.
+    ``directory`` is a checkout, or the place of a new one; ``timeout`` in seconds is for servers.
     """
     return _output(directory, arguments, timeout).decode(errors="replace").strip()
 

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 
 
 def workgroups(grid: Sequence[int], workgroup: Sequence[int]) -> tuple[int, ...]:
-    """Workgroups along each axis, partial ones included.
-
-    Args:
-        grid, workgroup: work-items along each axis.
-    """
+    """Workgroups along each axis of a grid of work-items, partial ones included."""
     return tuple([-(-items // size) for items, size in zip(grid, workgroup, strict=True)])
 
 

@@ -27,9 +27,7 @@ CACHE = "cachefiles"
 def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
     """What a rule's wildcard pattern matches; each wildcard is a group of its name.
 
-    Args:
-        pattern: of one of these functions.
-        wildcards: regular expression of a wildcard; of those left out: anything but ``/``.
+    ``wildcards`` are regular expressions; those left out match anything but ``/``.
     """
     parts = re.split(r"\{(\w+)\}", pattern)
     words = [re.escape(part) for part in parts]
@@ -38,12 +36,7 @@ def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
 
 
 class _Path:
-    """A path: called with the values of its wildcards, in order or by name; those left out pass through.
-
-    Args:
-        pattern: with its wildcards.
-        defaults: values of wildcards that are not given.
-    """
+    """A path: called with values of wildcards, in order or by name; those left out have defaults or stay."""
 
     def __init__(self, pattern: str, **defaults: str) -> None:
         self._pattern = pattern
@@ -172,10 +165,7 @@ def unknown_result(*roots: str) -> str:
     """Regular expression of paths that look like results and are none.
 
     They are in ``results``, in a directory whose name is nearly that, in no directory but named as a table or
-    report, or are a result's absolute path.
-
-    Args:
-        roots: absolute paths of the project's directory.
+    report, or are a result's absolute path below one of the project's ``roots``.
     """
     known = "|".join(re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern) for pattern in _TARGETS)
     name = RESULTS
@@ -189,10 +179,7 @@ def unknown_result(*roots: str) -> str:
 
 
 def target(path: str) -> dict[str, str] | None:
-    """Wildcards of a results file, ``under`` and ``workload``, ``figure`` or ``sampled`` among them.
-
-    None: it is no results file.
-    """
+    """Wildcards of a results file, such as ``under``, ``workload``, ``figure``; None: it is none."""
     match = next((match for pattern in _TARGETS if (match := pattern.fullmatch(path))), None)
     return None if match is None else match.groupdict()
 

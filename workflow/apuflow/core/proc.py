@@ -94,14 +94,10 @@ def kernel_oom_kills() -> int:
 
 
 def killed_for_memory(victim: str, kills_before: int) -> bool:
-    """Whether the kernel has killed a job for lack of memory.
+    """Whether the kernel has killed a job for lack of memory, since it counted ``kills_before``.
 
-    The count alone could belong to another job: the kernel's log must name the victim, unless only root may
-    read it.
-
-    Args:
-        victim: its name in the log: ``Killed process PID`` or the container of its memory cgroup.
-        kills_before: :func:`kernel_oom_kills` at the job's start.
+    The count alone could belong to another job: the kernel's log must name the victim (``Killed process PID``
+    or the container of its memory cgroup), unless only root may read it.
     """
     if kernel_oom_kills() == kills_before:
         return False

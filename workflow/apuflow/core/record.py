@@ -287,11 +287,7 @@ class BatchRecord(_File):
 
 
 def read(file: str | Path) -> RunRecord | BatchRecord:
-    """Read a ``run.json`` or ``failure.json`` of either kind.
-
-    Raises:
-        AnalysisError: it is missing, not JSON, of another format, lacks a key, or holds an invalid value.
-    """
+    """Read a ``run.json`` or ``failure.json`` of either kind; AnalysisError for any other file."""
     try:
         text = Path(file).read_bytes()
     except OSError as error:

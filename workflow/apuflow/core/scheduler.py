@@ -26,12 +26,7 @@ _GOING = ("RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING")
 
 @dataclass(frozen=True)
 class Placement:
-    """The job that this process belongs to.
-
-    Attributes:
-        job: its number; "" outside of a scheduler.
-        restarts: how often the scheduler had started it before.
-    """
+    """The job that this process belongs to; "" outside of Slurm. ``restarts``: starts before this one."""
 
     job: str = ""
     node: str = ""
@@ -78,9 +73,7 @@ class Placement:
 def end_of(job: str, memory_bytes: int | None = None) -> str | None:
     """Why a job is gone, in words; None: it is not gone, or nothing is known of it.
 
-    Args:
-        job: its number.
-        memory_bytes: of its run when it was last seen.
+    ``memory_bytes`` are those of its run when it was last seen.
     """
     facts = _controller(job) or next(reversed(_starts(job)), None)
     if facts is None:

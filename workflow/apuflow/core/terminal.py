@@ -83,12 +83,8 @@ def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0, *, sp
 def blocks(names: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int) -> Text:
     """A table in as few blocks below each other as a width needs; no cell is cut.
 
-    Args:
-        names: of the columns; they take several lines if the width is too small.
-        rows: the cells.
-        keys: so many columns say which row it is. Each block begins with them, or, where they take more than
-            half of the width, with the row's number.
-        width: columns of the terminal.
+    Names take several lines if the width is too small. Each block begins with the first ``keys`` columns,
+    which say which row it is, or, where they take more than half of the width, with the row's number.
     """
     columns = [[name, *cells] for name, *cells in zip(names, *rows, strict=True)]
     if sum(2 + max(map(len, column)) for column in columns) <= width:
