@@ -119,38 +119,23 @@ def overflows(
 
 def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
     """The options that are too small for one workgroup of a kernel."""
-    waves_per_simd = -(-demand.waves // capacity.simds)
-    if waves_per_simd > capacity.slots_per_simd:
-        yield Overflow(
-            "wfs-per-simd",
-            f"a workgroup of {demand.kernel} has {demand.waves} wavefronts and can never be placed: "
-            "gem5 would run for ever without a message",
-            waves_per_simd,
-        )
-    block = capacity.register_block
-    registers = waves_per_simd * (-(-demand.vector_registers // block) * block)
-    if registers > capacity.registers_per_simd:
-        yield Overflow(
-            "vreg-file-size",
-            f"a workgroup of {demand.kernel} ({demand.waves} wavefronts of {demand.vector_registers} "
-            "registers) does not fit: gem5 would panic, or never start it",
-            registers,
-        )
-    scalars = demand.waves * demand.scalar_registers
-    if scalars > capacity.scalars_per_simd:
-        yield Overflow(
-            "sreg-file-size",
-            f"a workgroup of {demand.kernel} ({demand.waves} wavefronts of {demand.scalar_registers} scalar "
-            "registers) does not fit: gem5 would panic",
-            -(-scalars // block) * block,
-        )
-    if demand.lds_bytes > capacity.lds_bytes:
-        yield Overflow(
-            "lds-size",
-            f"a workgroup of {demand.kernel} uses {demand.lds_bytes} bytes of LDS and can never be placed: "
-            "gem5 would run for ever without a message",
-            -(-demand.lds_bytes // 1024) * 1024,
-        )
+    waves, block = demand.waves, capacity.register_block
+    per_simd = -(-waves // capacity.simds)
+    vectors = -(-demand.vector_registers // block) * block
+    never = "can never be placed: gem5 would run for ever without a message"
+    panic = "does not fit: gem5 would panic"
+    of_vectors = f"({waves} wavefronts of {demand.vector_registers} registers) {panic}, or never start it"
+    of_scalars = f"({waves} wavefronts of {demand.scalar_registers} scalar registers) {panic}"
+    of_lds = f"uses {demand.lds_bytes} bytes of LDS and {never}"
+    for option, needed, held, granule, why in (
+        ("wfs-per-simd", per_simd, capacity.slots_per_simd, 1, f"has {waves} wavefronts and {never}"),
+        ("vreg-file-size", per_simd * vectors, capacity.registers_per_simd, block, of_vectors),
+        ("sreg-file-size", waves * demand.scalar_registers, capacity.scalars_per_simd, block, of_scalars),
+        ("lds-size", demand.lds_bytes, capacity.lds_bytes, 1024, of_lds),
+    ):
+        if needed > held:
+            message = f"a workgroup of {demand.kernel} {why}"
+            yield Overflow(option, message, -(-needed // granule) * granule)
 
 
 def demand_of(launch: Launch, isa: Isa) -> Demand:

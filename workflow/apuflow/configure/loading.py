@@ -6,7 +6,7 @@ import csv
 import fnmatch
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,6 @@ from apuflow.core.files import Remembered
 from apuflow.core.scalar import Scalar
 
 
-def _names(root: Path, pattern: str) -> list[str]:
-    """Names of the files of a directory, sorted, without ending; ``pattern``: path of one of them."""
-    return list(_stems((root / pattern).parent).get(Path(pattern).suffix, ()))
-
-
 def _by_suffix(directory: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in directory.iterdir() if directory.is_dir() else ():
@@ -37,29 +32,21 @@ def _by_suffix(directory: Path) -> dict[str, list[str]]:
 _stems = Remembered(_by_suffix)
 
 
-def sweep_names(root: Path = Path()) -> list[str]:
-    """Names of the sweeps, sorted: files of ``configs/sweeps``."""
-    return _names(root, paths.sweep_file("any"))
+class _Names:
+    """Names of the files of a kind below a project's directory, sorted, without ending."""
+
+    def __init__(self, file: Callable[[str], str]) -> None:
+        self._any = Path(file("any"))
+
+    def __call__(self, root: Path = Path()) -> list[str]:
+        return list(_stems((root / self._any).parent).get(self._any.suffix, ()))
 
 
-def workload_names(root: Path = Path()) -> list[str]:
-    """Names of the workloads, sorted: files of ``configs/workloads``."""
-    return _names(root, paths.workload_file("any"))
-
-
-def suite_names(root: Path = Path()) -> list[str]:
-    """Names of the suites, sorted: files of ``configs/suites``."""
-    return _names(root, paths.suite_file("any"))
-
-
-def machine_names(root: Path = Path()) -> list[str]:
-    """Names of the machines, sorted: files of ``configs/machines``."""
-    return _names(root, paths.machine_file("any"))
-
-
-def release_names(root: Path = Path()) -> list[str]:
-    """Names of the gem5 releases, sorted: files of ``configs/gem5``."""
-    return _names(root, paths.release_file("any"))
+sweep_names = _Names(paths.sweep_file)
+workload_names = _Names(paths.workload_file)
+suite_names = _Names(paths.suite_file)
+machine_names = _Names(paths.machine_file)
+release_names = _Names(paths.release_file)
 
 
 def load_sweep(name: str, root: Path = Path()) -> Sweep:

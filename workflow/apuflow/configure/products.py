@@ -36,7 +36,7 @@ def in_preview(site: Site) -> Decision:
 
 
 def on_gem5(site: Site) -> Decision:
-    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile: the site's checkouts or mirrors.
+    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile: checkouts or mirrors.
 
     A site that names none of MIOpen either has git fetch all of them from their public addresses.
     """
