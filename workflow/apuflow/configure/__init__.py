@@ -7,11 +7,11 @@ from apuflow.configure.loading import machine_names as machine_names
 from apuflow.configure.loading import release_names as release_names
 from apuflow.configure.loading import sweep_names as sweep_names
 from apuflow.configure.loading import workload_names as workload_names
-from apuflow.configure.machine import Machine as Machine
 from apuflow.configure.release import Release as Release
 from apuflow.configure.site import Site as Site
 from apuflow.configure.site import load_site as load_site
 from apuflow.configure.sweep import Limits as Limits
+from apuflow.configure.sweep import Machine as Machine
 from apuflow.configure.sweep import Sweep as Sweep
 from apuflow.configure.sweep import Variation as Variation
 from apuflow.configure.workload import Runs as Runs

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 from apuflow.configure import yaml_source
 from apuflow.configure.yaml_source import dotted
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, size_bytes
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -53,13 +54,11 @@ class ValueProblem(ValueError):
         self.remedy = remedy
 
 
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 Item = TypeVar("Item")
 Names = TypeVar("Names", list[str], tuple[str, ...])
-ListOf: TypeAlias = Annotated[tuple[Item, ...], BeforeValidator(_as_tuple)]
+ListOf: TypeAlias = Annotated[
+    tuple[Item, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+]
 """A YAML list, kept as a tuple."""
 
 
@@ -72,6 +71,18 @@ def _size(value: str) -> str:
 
 Size: TypeAlias = Annotated[str, AfterValidator(_size)]
 """A size as gem5 writes it."""
+
+
+def _scalar(value: object) -> object:
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    remedy = "a number, text, true or false (a list of values belongs under axes)"
+    shown = value if value is None else f"{value}"[:80]
+    raise ValueProblem("a single value is expected", value=shown, remedy=remedy)
+
+
+SingleValue: TypeAlias = Annotated[Scalar, BeforeValidator(_scalar)]
+"""One option value of a file, checked: number, text, true or false."""
 
 
 class Model(BaseModel):

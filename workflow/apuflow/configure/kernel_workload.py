@@ -124,19 +124,14 @@ def _buffers(work: KernelsWork) -> tuple[OwnBuffer, ...]:
 def _fill(contents: ContentsFile | FillKind, directory: Path) -> Fill:
     if isinstance(contents, str):
         return Fill(contents, (0,) if contents == "uniform" else ())
-    match contents.kind:
-        case "uniform":
-            return Fill("uniform", (contents.uniform or 0,))
-        case "modulo":
-            return Fill("modulo", (contents.seed, contents.modulo or 256))
-        case "constant":
-            return Fill("constant", (contents.constant or 0,))
-        case "values":
-            return Fill("values", contents.values or ())
-        case "file":
-            return Fill("file", (), directory / (contents.file or ""))
-        case kind:
-            return Fill(kind)
+    values: dict[str, tuple[float, ...]] = {
+        "uniform": (contents.uniform or 0,),
+        "modulo": (contents.seed, contents.modulo or 256),
+        "constant": (contents.constant or 0,),
+        "values": contents.values or (),
+    }
+    file = None if contents.file is None else directory / contents.file
+    return Fill(contents.kind, values.get(contents.kind, ()), file)
 
 
 def _launch(

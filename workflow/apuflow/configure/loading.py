@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.configure.base import NAME, NAME_LETTERS, check_name, known_names, read, together
-from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
-from apuflow.configure.sweep import Sweep
+from apuflow.configure.sweep import Machine, Sweep
 from apuflow.configure.yaml_source import Document, Location, dotted, load
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError

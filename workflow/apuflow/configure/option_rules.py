@@ -26,16 +26,14 @@ MAX_INT = 2**31 - 1
 
 def check_one(name: str, value: object, release: str) -> OptionProblem | None:
     """What is wrong with one option at one value, taken alone."""
-    if isinstance(value, (bool, int, float, str)):
-        return _check_one(name, value, type(value).__name__, release)
-    return _check_one.__wrapped__(name, value, type(value).__name__, release)
+    check = _check_one if isinstance(value, (bool, int, float, str)) else _check_one.__wrapped__
+    return check(name, value, release)
 
 
-@lru_cache(maxsize=65536)
-def _check_one(name: str, value: Any, kind: str, release: str) -> OptionProblem | None:
-    """``kind``: its type's name; 1, 1.0 and true are equal, and one of them alone is a number of units."""
+@lru_cache(maxsize=65536, typed=True)
+def _check_one(name: str, value: Any, release: str) -> OptionProblem | None:
     option = catalogue().get(name)
-    shown: Scalar = value if kind in ("bool", "int", "float", "str") else str(value)
+    shown: Scalar = value if isinstance(value, (bool, int, float, str)) else str(value)
     if option is None:
         return OptionProblem(name, shown, "apu_se.py has no such option", _did_you_mean(name))
     problem = _role_problem(option, release) or _value_problem(option, value, release)

@@ -16,11 +16,10 @@ from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSource, Repair
 from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, LaunchFile
 from apuflow.configure.loading import load_release, release_names, suite_names
-from apuflow.configure.machine import Machine
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile, load_suite
-from apuflow.configure.sweep import Limits, Sweep
+from apuflow.configure.sweep import Limits, Machine, Sweep
 from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas

@@ -15,11 +15,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from apuflow.configure.catalogue import CHOICE_CHANGES, Option, catalogue
-from apuflow.configure.machine import Machine
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.suite import CHOICES, SuiteFile
-from apuflow.configure.sweep import Sweep
+from apuflow.configure.sweep import Machine, Sweep
 from apuflow.configure.workloads import schemas
 from apuflow.core.engines import ENGINES
 from apuflow.dnnmark import LAYER_KEYS

@@ -1,4 +1,4 @@
-"""A sweep: which workloads, on which machines, by which engines (``configs/sweeps/<name>.yaml``)."""
+"""A sweep: which workloads, on which machines, by which engines (``configs/sweeps/<name>.yaml``); a machine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, StringConstraints, field_validator, model_validator
 
-from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem, distinct
-from apuflow.configure.machine import SingleValue
+from apuflow.configure.base import ListOf, Model, Name, SingleValue, Text, ValueProblem, distinct
 from apuflow.configure.sweep_keys import (
     AxisMap,
     Condition,
@@ -29,6 +28,16 @@ from apuflow.rocblas.tables import Products
 DEFAULT_RELEASE = "v23.0"
 DEFAULT_MACHINE = "apu-gfx801"
 MAX_WALL_SECONDS = 365 * 86400
+
+
+class Machine(Model):
+    """One ``configs/machines/<name>.yaml``."""
+
+    name: Name = Field(description="the file's name; not written in the file")
+    description: Text
+    options: dict[str, SingleValue] = Field(
+        default_factory=dict, description="apu_se.py options, without dashes; the rest keep their defaults"
+    )
 
 
 class Limits(Model):

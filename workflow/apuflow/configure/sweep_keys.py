@@ -9,8 +9,17 @@ from typing import Annotated, Final, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from apuflow.configure.base import ListOf, Model, Text, ValueProblem, did_you_mean, distinct, one_of, validate
-from apuflow.configure.machine import SingleValue
+from apuflow.configure.base import (
+    ListOf,
+    Model,
+    SingleValue,
+    Text,
+    ValueProblem,
+    did_you_mean,
+    distinct,
+    one_of,
+    validate,
+)
 from apuflow.configure.yaml_source import Document
 from apuflow.core.errors import ConfigError
 from apuflow.core.figures import FIGURE_NAMES
@@ -83,10 +92,6 @@ def _kind(value: object) -> str | None:
     return "text" if isinstance(value, str) else None
 
 
-def _alternatives(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else (value,)
-
-
 def _flat(value: object) -> object:
     """``{a: [..], layer: {n: [..]}}`` with the layer's axes as ``layer.n``."""
     if not isinstance(value, dict):
@@ -122,7 +127,10 @@ def _no_single_group(groups: object) -> object:
 
 Axis: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_values)]
 Listed: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(listed)]
-Alternatives: TypeAlias = Annotated[tuple[SingleValue, ...], BeforeValidator(_alternatives)]
+Alternatives: TypeAlias = Annotated[
+    tuple[SingleValue, ...],
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else (value,)),
+]
 AxisMap: TypeAlias = Annotated[dict[str, Axis], BeforeValidator(_flat), BeforeValidator(_no_places)]
 """Values by option name, or by ``layer.<key>`` (written nested: ``layer: {n: [..]}``)."""
 ZipMap: TypeAlias = Annotated[dict[str, Listed], BeforeValidator(_flat)]

@@ -72,19 +72,12 @@ extra_kernels = _Path("configs/kernels.csv")
 
 
 # runs ----------------------------------------------------------------------------------------------------
-def run_dir(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """Everything one simulated point leaves: its record, statistics, logs and evidence."""
-    return f"{RUNS}/{engine}/{workload}/{point}"
-
-
-def run_record(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
-    return f"{run_dir(engine, workload, point)}/run.json"
-
-
-def run_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """Everything of a run but its record, where storage carries it."""
-    return f"{run_dir(engine, workload, point)}/run.tar.gz"
+run_dir = _Path("runs/{engine}/{workload}/{point}")
+"""Everything one simulated point leaves: its record, statistics, logs and evidence."""
+run_record = _Path("runs/{engine}/{workload}/{point}/run.json")
+"""The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
+run_bundle = _Path("runs/{engine}/{workload}/{point}/run.tar.gz")
+"""Everything of a run but its record, where storage carries it."""
 
 
 def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
