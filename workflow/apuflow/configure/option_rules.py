@@ -26,8 +26,9 @@ MAX_INT = 2**31 - 1
 
 def check_one(name: str, value: object, release: str) -> OptionProblem | None:
     """What is wrong with one option at one value, taken alone."""
-    check = _check_one if isinstance(value, (bool, int, float, str)) else _check_one.__wrapped__
-    return check(name, value, release)
+    if isinstance(value, (bool, int, float, str)):
+        return _check_one(name, value, release)
+    return _check_one.__wrapped__(name, value, release)
 
 
 @lru_cache(maxsize=65536, typed=True)

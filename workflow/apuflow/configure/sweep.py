@@ -1,4 +1,4 @@
-"""A sweep: which workloads, on which machines, by which engines (``configs/sweeps/<name>.yaml``); a machine."""
+"""A sweep: which workloads, on which machines, by which engines (``configs/sweeps``); a machine."""
 
 from __future__ import annotations
 
