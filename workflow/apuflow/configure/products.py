@@ -41,7 +41,7 @@ def on_gem5(site: Site) -> Decision:
     A site that names none of MIOpen either has git fetch all of them from their public addresses.
     """
     mirrors = site.mirrors
-    missing = []
+    missing: list[str] = []
     if site.miopen_source or mirrors.miopen:
         missing += [] if site.rocblas_source or mirrors.rocblas else ["rocBLAS"]
         missing += [] if site.tensile_source or mirrors.tensile else ["Tensile"]

@@ -20,6 +20,14 @@ _FACT = re.compile(r"(\w+)=(\S*)")
 _KILLED = ("137:0", "0:9")
 _NEAR_LIMIT = 0.7
 _TAKEN_BACK = "Slurm had taken job {job} back (preemption, requeue or a node that failed)"
+_ACCOUNTED = {
+    "State": "JobState",
+    "ExitCode": "ExitCode",
+    "NodeList": "NodeList",
+    "Timelimit": "TimeLimit",
+    "ReqMem": "MinMemoryNode",
+}
+"""Fields of accounting, with the controller's names of them."""
 _WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED")
 _GOING = ("RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING")
 
@@ -122,23 +130,14 @@ def _starts(job: str) -> list[dict[str, str]]:
 
     A job that waits for its next start may have an entry for that, too.
     """
-    fields = ("State", "ExitCode", "NodeList", "Timelimit", "ReqMem")
-    question = ("sacct", "-X", "-D", "-n", "-P", "-j", job, "-o", ",".join(fields))
+    question = ("sacct", "-X", "-D", "-n", "-P", "-j", job, "-o", ",".join(_ACCOUNTED))
     said = ask(*question) if job.isdigit() else None
     answers = [line.split("|") for line in (said or "").splitlines()]
-    return [_start(*answer) for answer in answers if len(answer) == len(fields)]
-
-
-def _start(state: str, exit_code: str, nodes: str, limit: str, memory: str) -> dict[str, str]:
-    word, _, by = state.partition(" by ")
-    return {
-        "JobState": word,
-        "By": f" by {_user(by)}" if by else "",
-        "ExitCode": exit_code,
-        "NodeList": nodes,
-        "TimeLimit": limit,
-        "MinMemoryNode": memory,
-    }
+    starts = [dict(zip(_ACCOUNTED.values(), a, strict=True)) for a in answers if len(a) == len(_ACCOUNTED)]
+    for start in starts:
+        start["JobState"], _, by = start["JobState"].partition(" by ")
+        start["By"] = f" by {_user(by)}" if by else ""
+    return starts
 
 
 def _user(number: str) -> str:
