@@ -6,11 +6,11 @@ import fnmatch
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import Field
 
-from apuflow.configure.base import Model, Name, Text, check_name, did_you_mean, known_names, read
+from apuflow.configure.base import Model, Name, Text, check_name, did_you_mean, known_names, one_of, read
 from apuflow.configure.loading import suite_names
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
@@ -18,7 +18,7 @@ from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.suites.step import ALGORITHMS, PASSES, Choice
-from apuflow.suites.suite import NETWORK, SEQUENCE, Suite
+from apuflow.suites.suite import KINDS, NETWORK, SEQUENCE, Suite
 
 _Rule: TypeAlias = tuple[Callable[[Scalar], bool], str, str]
 """Whether a value can be taken, what is wrong otherwise, what to write."""
@@ -58,24 +58,9 @@ class SuiteFile(Model):
     """One suite: a network, or a list of items."""
 
     description: Text
-    kind: Literal[
-        "network",
-        "sequence",
-        "gemm",
-        "sparse",
-        "convolution",
-        "layer_convolution",
-        "recurrent",
-        "all_reduce",
-        "pooling",
-        "fully_connected",
-        "activation",
-        "batchnorm",
-        "batchnorm_inference",
-        "memory",
-        "operations",
-    ] = Field(
-        description="network: layers (configs/networks); sequence: products (there); else a list of items"
+    kind: Annotated[str, one_of(KINDS, "not one of the values that are known here")] = Field(
+        description="network: layers (configs/networks); sequence: products (there); else a list of items",
+        json_schema_extra={"enum": list(KINDS)},
     )
     table: Name = Field(description="its table, without .csv; in configs/networks or beside this file")
     n: int | None = Field(
