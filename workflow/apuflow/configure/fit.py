@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.configure.work import Work
-from apuflow.core.gpus import gpu
+from apuflow.core.gpus import Isa, gpu
 from apuflow.core.grid import resident_workgroups
-from apuflow.core.isa import Isa
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Launch
 from apuflow.rocblas.call import library_launches

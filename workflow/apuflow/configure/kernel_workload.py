@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from apuflow.configure import labels, yaml_source
+from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, did_you_mean
 from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, KernelsFile, LaunchFile
-from apuflow.configure.work import Work
+from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
@@ -288,7 +288,7 @@ class KernelsWorkload(Workload):
                 *(self.name, self.directory, self.root, self.spec),
                 tuple(parameters.items()),
                 canonical_text(self.spec, parameters, self._hashes),
-                tuple(labels.value_part(name, parameters[name]) for name in changed),
+                tuple(value_part(name, parameters[name]) for name in changed),
             )
             work.program(1, next(iter(GPUS)))
         except ConfigError as error:

@@ -12,9 +12,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from apuflow import dnnmark, operations
-from apuflow.configure import labels, yaml_source
+from apuflow.configure import yaml_source
 from apuflow.configure.base import ListOf, Model, Name, Text
-from apuflow.configure.work import OperationWork, Work
+from apuflow.configure.work import OperationWork, Work, value_part
 from apuflow.configure.workload import Need, Note, Runs, Workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
@@ -140,7 +140,7 @@ class DnnmarkWorkload(Workload):
             key = (name, layer[name])
             if key not in self._parts:
                 alone = text if len(layer) == 1 else self._with({name: layer[name]})
-                self._parts[key] = "" if alone == self._lean else labels.value_part(name, layer[name])
+                self._parts[key] = "" if alone == self._lean else value_part(name, layer[name])
             found.append(self._parts[key])
         return tuple(part for part in found if part)
 
@@ -221,7 +221,7 @@ class OperationWorkload(Workload):
             note(_at_layer(error, error.key) if error.key in layer else error)
             return None
         changed = (name for name in sorted(layer) if layer[name] != self.shape.get(name))
-        label = tuple(labels.value_part(name, layer[name]) for name in changed)
+        label = tuple(value_part(name, layer[name]) for name in changed)
         return OperationWork(made, self.direction, label=label)
 
     @override
@@ -290,5 +290,5 @@ def _label(wanted: Spec) -> str:
     """Sizes of an operation, shortened: ``n1c3h224w224``."""
     short = {"num_output": "k", "kernel_size": "r", "stride": "s", "pad": "p"}
     return "".join(
-        labels.value_part(short.get(name, name), value) for name, value in wanted.keys if name != "conv_mode"
+        value_part(short.get(name, name), value) for name, value in wanted.keys if name != "conv_mode"
     )

@@ -13,9 +13,8 @@ from typing import Any, Literal, get_origin, get_type_hints
 from pydantic import TypeAdapter
 
 from apuflow.configure import option_rules
-from apuflow.configure.software import Software
 from apuflow.configure.sweep_keys import WORKGROUPS, FewerWorkgroups
-from apuflow.configure.work import Work, launches_products
+from apuflow.configure.work import Software, Work, launches_products
 from apuflow.configure.workloads import KINDS
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError

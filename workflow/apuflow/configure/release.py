@@ -13,8 +13,7 @@ from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
 from apuflow.configure.structure_rules import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
-from apuflow.core.gpus import GPUS
-from apuflow.core.isa import BuildTarget
+from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from apuflow.configure.fit import Demand, demand_of, held_at_once
 from apuflow.configure.point import Point
-from apuflow.configure.software import Software
 from apuflow.configure.sweep_keys import WORKGROUPS, FewerWorkgroups
-from apuflow.configure.work import Work
+from apuflow.configure.work import Software, Work
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.gpus import gpu

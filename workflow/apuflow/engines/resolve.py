@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from apuflow.configure import catalogue, labels, option_rules, yaml_source
+from apuflow.configure import catalogue, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
 from apuflow.configure.fit import Capacity, capacity, overflows
@@ -21,11 +21,10 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
-from apuflow.configure.software import Software
 from apuflow.configure.structure_rules import OptionProblem, too_many
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.sweep_keys import workgroups_label
-from apuflow.configure.work import Work, launches_products
+from apuflow.configure.work import Software, Work, label_of, launches_products, option_parts, value_part
 from apuflow.configure.workload import Workload
 from apuflow.configure.workloads import works
 from apuflow.core import inputs, paths, units
@@ -132,7 +131,7 @@ class Resolver:
         software = self._software(engine, machine, work)
         workgroups = where_large(self._sweep.workgroups, engine, software, work, machine.compute_units)
         parts = (inputs.label_part(self._sweep.inputs), workgroups_label(workgroups))
-        label = labels.join(*machine.label, *work.label, memory.label, *parts)
+        label = label_of(*machine.label, *work.label, memory.label, *parts)
         base = machine.base
         return Point(
             engine=engine,
@@ -192,7 +191,7 @@ class Resolver:
             compute_units,
             capacity(full),
             memory,
-            labels.option_parts(base.release, changed, compute_units),
+            option_parts(base.release, changed, compute_units),
             places["machine"],
             gfx,
             base.release_file.facts_on(gfx),
@@ -237,7 +236,7 @@ class Resolver:
             )
             return None
         other = machine.memory != derived
-        return _Memory(machine.memory, labels.value_part("mem-size", machine.memory) if other else "")
+        return _Memory(machine.memory, value_part("mem-size", machine.memory) if other else "")
 
     def _hosts(self, machine: _Machine) -> bool:
         """Whether each thread of the workload's program has a CPU core."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from apuflow.core.errors import ApuflowError
-from apuflow.core.isa import Isa
+from apuflow.core.gpus import Isa
 from apuflow.kernels.arguments import argument_problems
 from apuflow.kernels.geometry import geometry_problems
 from apuflow.kernels.metadata import KernelsBySource, find_kernel

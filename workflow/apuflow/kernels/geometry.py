@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from apuflow.core.isa import Isa
+from apuflow.core.gpus import Isa
 from apuflow.kernels.metadata import Kernel
 from apuflow.kernels.program import OwnLaunch
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import gpu
-from apuflow.core.isa import VEGA, Isa
+from apuflow.core.gpus import VEGA, Isa, gpu
 from apuflow.miopen.launch import Row, definitions
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from apuflow.core import gpus
-from apuflow.core.isa import GCN3
+from apuflow.core.gpus import GCN3
 
 Products: TypeAlias = Literal["stand-in", "rocblas"]
 """What runs for a call of rocBLAS: this project's stand-in, or rocBLAS' own kernels."""

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from apuflow import preview
-from apuflow.configure import Sweep, labels, option_rules
+from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.sweep_keys import Sampling
+from apuflow.configure.work import label_of, value_part
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
@@ -173,8 +174,8 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
     return Sampled(
         suite=suite,
         engine=member.engine,
-        label=labels.join(
-            *(labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment)
+        label=label_of(
+            *(value_part(name.removeprefix("layer."), value) for name, value in member.assignment)
         ),
         axes={axis_column(name): value for name, value in member.assignment},
         aim=aim,
