@@ -117,11 +117,6 @@ class CommandWork(Work):
     def device_bytes(self) -> int:
         return size_bytes(self.command.memory) or 0
 
-    @property
-    @override
-    def simulated_bytes(self) -> int:
-        return self.device_bytes
-
     @override
     def touched_bytes(self, memory_bytes: int) -> int:
         return memory_bytes

@@ -66,10 +66,6 @@ class KernelsWork(Work):
         return 2 * self.device_bytes + GUEST_BYTES
 
     @override
-    def touched_bytes(self, memory_bytes: int) -> int:
-        return min(memory_bytes, self.simulated_bytes)
-
-    @override
     def launches(self, compute_units: int) -> tuple[Launch, ...]:
         message = "the preview models the kernels of DNN layers, not kernels of your own"
         raise NotModelled(message, key="workload", value=self.name, remedy="use engine gem5-kernels")

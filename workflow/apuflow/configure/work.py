@@ -40,21 +40,19 @@ class Work(ABC):
         """Simulated memory that it allocates."""
 
     @property
-    @abstractmethod
     def simulated_bytes(self) -> int:
         """Simulated memory that its machine must have."""
+        return self.device_bytes
 
-    @abstractmethod
     def touched_bytes(self, memory_bytes: int) -> int:
         """Simulated memory that it writes to, on a machine of ``memory_bytes``."""
+        return min(memory_bytes, self.simulated_bytes)
 
     @abstractmethod
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
         """The GPU kernels that it launches, in order.
 
-        Raises:
-            NotModelled: its kernels are not known before it runs.
-            NotDerivable: MIOpen refuses a layer.
+        NotModelled if they are not known before it runs; NotDerivable if MIOpen refuses a layer.
         """
 
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
