@@ -36,11 +36,14 @@ def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
 
 
 class _Path:
-    """A path: called with values of wildcards, in order or by name; those left out have defaults or stay."""
+    """A path: called with values of wildcards, in order or by name; those left out have defaults or stay.
 
-    def __init__(self, pattern: str, **defaults: str) -> None:
+    ``first`` come those wildcards that stand elsewhere in the pattern.
+    """
+
+    def __init__(self, pattern: str, *first: str, **defaults: str) -> None:
         self._pattern = pattern
-        self._names = re.findall(r"\{(\w+)\}", pattern)
+        self._names = list(dict.fromkeys([*first, *re.findall(r"\{(\w+)\}", pattern)]))
         self._defaults = {name: f"{{{name}}}" for name in self._names} | defaults
 
     def __call__(self, *values: str | int, **named: str | int) -> str:
@@ -78,25 +81,13 @@ run_record = _Path("runs/{engine}/{workload}/{point}/run.json")
 """The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
 run_bundle = _Path("runs/{engine}/{workload}/{point}/run.tar.gz")
 """Everything of a run but its record, where storage carries it."""
-
-
-def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
-    """One preview batch: all points of a sweep's workload, by one version of the model."""
-    return f"{RUNS}/preview/{workload}/{sweep}.v{version}"
-
-
-def preview_counters(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
-) -> str:
-    """Counters of a preview batch, a row per point."""
-    return f"{preview_dir(sweep, workload, version)}/counters.parquet"
-
-
-def preview_record(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
-) -> str:
-    """The record of a preview batch."""
-    return f"{preview_dir(sweep, workload, version)}/run.json"
+_PREVIEW = "runs/preview/{workload}/{sweep}.v{version}"
+preview_dir = _Path(_PREVIEW, "sweep", version=PREVIEW_VERSION)
+"""One preview batch: all points of a sweep's workload, by one version of the model."""
+preview_counters = _Path(f"{_PREVIEW}/counters.parquet", "sweep", version=PREVIEW_VERSION)
+"""Counters of a preview batch, a row per point."""
+preview_record = _Path(f"{_PREVIEW}/run.json", "sweep", version=PREVIEW_VERSION)
+"""The record of a preview batch."""
 
 
 # results -------------------------------------------------------------------------------------------------
