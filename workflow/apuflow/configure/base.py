@@ -28,7 +28,6 @@ from apuflow.core.units import DURATION, size_bytes
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 NAME_LETTERS = "letters, digits, dot, dash and underscore"
 """Names become file names."""
-
 COMMIT = r"^[0-9a-f]{40}$"
 WORD = r"^[^\s\x00]+$"
 """apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
@@ -37,7 +36,6 @@ DIGEST = r"^sha256:[0-9a-f]{64}$"
 IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """A name that can stand in an expression."""
 BYTES = r"^([0-9a-fA-F]{2})+$"
-
 Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Name: TypeAlias = Annotated[str, StringConstraints(pattern=NAME.pattern, max_length=80)]
 Commit: TypeAlias = Annotated[str, StringConstraints(pattern=COMMIT)]

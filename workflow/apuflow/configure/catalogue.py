@@ -18,10 +18,8 @@ from apuflow.core.scalar import Scalar
 
 Type: TypeAlias = Literal["int", "flag", "text", "size", "clock", "voltage"]
 Role: TypeAlias = Literal["machine", "workflow", "refused", "ignored"]
-
 RELEASES = ("v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0", "v24.1", "v25.0")
 """gem5 releases that the catalogue describes, oldest first."""
-
 CHOICE_CHANGES = ("choices", "added_choices")
 """Keys of ``Option.changes`` with values that a later release takes."""
 _ROLES: dict[str, Role] = {"workflow": "workflow", "refused": "refused", "ignored": "ignored"}

@@ -23,7 +23,6 @@ from apuflow.core.scalar import Scalar
 
 Assignment: TypeAlias = tuple[tuple[str, Scalar], ...]
 """Values of some axes, by option name or ``layer.<key>``."""
-
 PLACES = ("release", "machine")
 """Axes that choose a file instead of an option: ``release: [v22.1, v23.0]``."""
 

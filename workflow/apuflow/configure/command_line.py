@@ -31,8 +31,6 @@ TCC_BYTES_PER_UNIT = 128 * _KIB
 _EXPANDS = re.compile(r"[$`]|^[<>]\(")
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
 _ARRAYS = ("cu-per-sa", "sa-per-complex")
-
-
 _TOLD = "a gfx900 tells ROCm of four shader arrays of 16 compute units, whatever is asked for"
 """``createVegaTopology``, in every release that was read."""
 

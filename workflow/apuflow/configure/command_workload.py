@@ -21,7 +21,6 @@ from apuflow.core.scalar import Scalar
 from apuflow.core.units import size_bytes
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
-
 _TAKEN = ("", "home", "m5out", "guest.env", "command.sh", "quick_statistics.py")
 """Names of a run's own files."""
 

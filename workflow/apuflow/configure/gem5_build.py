@@ -20,7 +20,6 @@ _ALLOCATORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mimalloc": (("--without-tcmalloc",), ("-Wl,--no-as-needed", "-lmimalloc", "-Wl,--as-needed")),
 }
 """Options of gem5's SConstruct and flags of the linker, by allocator."""
-
 _USE = ("-Wno-missing-profile", "-Wno-coverage-mismatch")
 """Files that no training has reached, and functions that changed since, are no errors."""
 

@@ -13,10 +13,8 @@ from apuflow.configure.base import DIGEST, IMAGE_NAME, Commit, ListOf, Model, Na
 
 DOCKERFILE = "Dockerfile"
 """Name of the file that an image is built from."""
-
 Exact: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
 """Text with its white space."""
-
 _PARTNERS = {"replace": "with", "pattern": "with", "after": "insert"}
 """Which key says what comes in, by the key that says where."""
 
@@ -131,7 +129,6 @@ def _only_one(model: Model, keys: Iterable[str], message: str, remedy: str) -> s
 
 ImageKind = Literal["registry", "local", "dockerfile", "recipe"]
 _KINDS: tuple[ImageKind, ...] = ("registry", "local", "dockerfile", "recipe")
-
 ImageName: TypeAlias = Annotated[str, StringConstraints(pattern=IMAGE_NAME)]
 Digest: TypeAlias = Annotated[str, StringConstraints(pattern=DIGEST)]
 

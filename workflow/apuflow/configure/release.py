@@ -101,8 +101,6 @@ class Capabilities(Model):
 
 FACTS: Final = ("options", "build_targets", *Capabilities.model_fields)
 """What a release's file says of a gem5 that ``origins`` can say the origin of."""
-
-
 FactName: TypeAlias = Annotated[str, one_of(FACTS, "there is no such fact of a release")]
 
 

@@ -24,7 +24,6 @@ from apuflow.core.units import DURATION, duration_seconds
 from apuflow.rocblas.tables import Products
 
 _OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
-
 ImageMode = Literal["build", "pull", "debian", "sources", "local"]
 
 

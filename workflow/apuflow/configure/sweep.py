@@ -171,7 +171,6 @@ class Sweep(Variation):
     per_workload: dict[str, Variation] = Field(
         default_factory=dict, description="additions for workloads and suites by name or pattern"
     )
-
     figures: FigureChoice = FigureChoice()
     sampling: Sampling | None = Field(
         None, description="simulate some operations of the suites and estimate the others"
@@ -180,18 +179,15 @@ class Sweep(Variation):
         None,
         description="gem5-kernels launches the first workgroups of large grids and extrapolates the rest",
     )
-
     inputs: Inputs = Field(
         DEFAULT,
         description="where inputs lie when the first kernel starts: in the caches of the simulated CPU, or "
         "in memory",
     )
-
     products: Products | None = Field(
         None,
         description="rocblas or stand-in, where rocBLAS is called; left out: as configs/site.yaml has it",
     )
-
     _layer_files: tuple[str, ...] = PrivateAttr(())
 
     @property

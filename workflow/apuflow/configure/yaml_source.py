@@ -33,22 +33,15 @@ except ImportError:  # PyYAML without libyaml
 
 Location: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the top of a document."""
-
 MAX_BYTES = 1 << 20
 """A longer file is no configuration that somebody has written: it is refused before it is read."""
-
 MAX_DEPTH = 64
 """Levels of lists and mappings. libyaml's composer calls itself for each: some 10,000 end the process."""
-
 MAX_WRITTEN = 250_000
 """Commas and lines of a document: each value of a long list has one, and takes 20 microseconds to read."""
-
 MAX_VALUES = 1_000_000
 """Values that a document may unfold to through its aliases."""
-
 _SHORTER = "shorten its lists: a sweep has 100,000 points at most (limits.max_points)"
-
-
 _TAG = "tag:yaml.org,2002:"
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
@@ -72,15 +65,11 @@ class Document:
     data: dict[str, Any]
     lines: Mapping[Location, int]
 
-    def line(self, location: Location) -> int | None:
-        """Line (from 1) of a key, or of the nearest key around it."""
+    def where(self, location: Location) -> str:
+        """``file:line`` (from 1) of a key, or of the nearest key around it, for messages."""
         while location and location not in self.lines:
             location = location[:-1]
-        return self.lines.get(location)
-
-    def where(self, location: Location) -> str:
-        """``file:line`` of a key, for messages."""
-        line = self.line(location)
+        line = self.lines.get(location)
         return str(self.path) if line is None else f"{self.path}:{line}"
 
     def renamed(self, old: str, new: str) -> Document:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-
 _SETTLED = 2.0
 """Seconds after which a change of a file shows in its time stamp on all file systems."""
 

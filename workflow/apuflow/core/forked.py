@@ -18,7 +18,6 @@ from apuflow.core.errors import EngineError
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-
 _shares = False
 """Whether this process is such a fork."""
 

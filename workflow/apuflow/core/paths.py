@@ -12,7 +12,6 @@ import re
 from apuflow.core.engines import PREVIEW_VERSION
 
 DEFAULT_SWEEP = "default"
-
 CONFIGS = "configs"
 RUNS = "runs"
 RESULTS = "results"
@@ -130,8 +129,6 @@ sampled_totals = _Path("results/{under}sampled.totals.csv")
 """Iterations of a sweep's suites, estimated from some of their operations."""
 report = _Path("results/{under}report.html")
 """The page of a sweep."""
-
-
 _UNDER = "((?!figures/|items/)[^/]+/)?"
 _TARGETS = (
     matcher(f"{RESULTS}/{{under}}{{sampled}}.csv", under=_UNDER, sampled=r"sampled(?:\.totals)?"),

@@ -10,14 +10,11 @@ ROCBLAS: Final = "rocBLAS"
 STAND_IN: Final = "stand-in"
 """The tiled kernel of this project (``launcher/gemm.cl``)."""
 BOTH: Final = f"{ROCBLAS} + {STAND_IN}"
-
 STAND_IN_NOTE: Final = "stand-in for rocBLAS: "
 """How the note of a launch (``stand_in`` in a record) begins whose product the stand-in computes."""
-
 SCALE: Final = "Cijk_S"
 """rocBLAS' kernel that scales C, or clears it, before workgroups add to it."""
 SCALE_NOTE: Final = f"stand-in for rocBLAS' HIP kernel {SCALE}: one work-item per element of C"
-
 TITLES: Final = {ROCBLAS: "rocBLAS' own kernels", STAND_IN: "this project's stand-in"}
 
 

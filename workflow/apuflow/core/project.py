@@ -30,7 +30,6 @@ _MODULES = {
     f"analysis/{_ANALYSIS}": PACKAGE.parent / _ANALYSIS,
 }
 _NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
-
 COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
 """Files of a new project: Snakemake's profiles, configuration, the image's recipe, schemas for editors."""
 
