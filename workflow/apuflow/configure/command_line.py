@@ -1,9 +1,8 @@
 """A command line of ``apu_se.py``, read as its own parser reads it, and what each word of it does.
 
-Source: Python's ``argparse`` (abbreviations, ``-n3``), the option catalogue, and for what the TCC becomes
-gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and ``src/mem/ruby/structures/CacheMemory.cc``
-(``init``: the number of sets is rounded down to a power of two; the same from v21.1 to v24.0.0.1). What ROCm
-is told: ``configs/example/hsaTopology.py``.
+Sources: Python's ``argparse``; of the TCC gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and
+``CacheMemory::init`` (sets are rounded down to a power of two; the same from v21.1 to v24.0.0.1); of what ROCm
+is told ``configs/example/hsaTopology.py``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Can a compute unit hold the largest workgroup that a network launches? Else gem5 never ends, or panics.
 
 Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for
-ever, without a message; too many registers is a panic, where the scalar registers of a whole workgroup are
-held against those of one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is
-what the preview knows of the compiled kernels.
+ever; too many registers is a panic, where the scalar registers of a whole workgroup are held against those of
+one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve); kernels as the preview knows them.
 """
 
 from __future__ import annotations

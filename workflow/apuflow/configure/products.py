@@ -1,7 +1,7 @@
 """Whose kernels compute the matrix products of a sweep's points, decided from configuration alone.
 
-A sweep's ``products`` comes before that of the site. Without both it is rocBLAS' own kernels, which engine
-gem5-kernels needs two checkouts for. Neither a network nor a directory is asked: every machine decides alike.
+A sweep's ``products`` comes before that of the site. Without both it is rocBLAS' own kernels. Neither a
+network nor a directory is asked: every machine decides alike.
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
 """Caches, TLBs and numbers of controllers that gem5 can build.
 
-Caches and TLBs need a power of two of sets, and of ways where a tree chooses the victim. Source: gem5 v23.0
-``CacheMemory::init`` (src/mem/ruby/structures/CacheMemory.cc), ``TreePLRU``
-(src/mem/cache/replacement_policies/tree_plru_rp.cc), ``GpuTLB`` (src/arch/amdgpu/common/tlb.cc), and the
-sizes that ``configs/ruby/GPU_VIPER.py`` and ``configs/common/GPUTLBConfig.py`` make of the options.
-
-Ruby keeps sets of controllers as bits, one set for each machine type. A set of more members than
-``NUMBER_BITS_PER_SET`` ends gem5 at its start: ``fatal: Number of bits(64) < size specified(65)``.
-Source: ``src/mem/ruby/common/Set.hh`` (``setSize``), ``NetDest.cc`` (``resize``: all machine types), the
-controllers that ``configs/ruby/GPU_VIPER.py`` makes, ``configs/example/apu_se.py`` (``num_sqc``,
-``num_scalar_cache``); the same from v21.1 to develop c91af552. The number: ``src/mem/ruby/SConsopts`` or
-``Kconfig`` (64), and ``build_opts/VEGA_X86`` since pull request 1693 (128).
+Sources: gem5 v23.0 ``CacheMemory::init``, ``TreePLRU``, ``GpuTLB`` (src/arch/amdgpu/common/tlb.cc),
+``configs/ruby/GPU_VIPER.py``, ``configs/common/GPUTLBConfig.py``. Ruby keeps the controllers of a machine
+type as bits of a set: more than ``NUMBER_BITS_PER_SET`` end gem5 at its start (``Set.hh``, ``NetDest.cc``,
+the same from v21.1 to develop c91af552). It is 64 (``src/mem/ruby/SConsopts`` or ``Kconfig``), and 128 in
+``build_opts/VEGA_X86`` since pull request 1693.
 """
 
 from __future__ import annotations

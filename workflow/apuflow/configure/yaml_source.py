@@ -1,15 +1,10 @@
 """Read YAML so that a mistake is named with its file and line.
 
-Refused: files of more than a megabyte or a quarter of a million values, more than 64 levels, duplicate keys
-    (YAML would keep the last one silently), several documents, keys that are no text, anchors that contain
-    themselves, files that unfold to more than a million values, and plain values that the versions of YAML
-    read differently.
-Anchors, aliases and merge keys work.
-
-PyYAML reads YAML 1.1: ``010`` is 8, ``1:30`` is 90 and ``1e3`` is text. YAML 1.2, and most people, read 10,
-text and 1000. Such a number is refused, and so are dates and endless numbers. ``yes``, ``no``, ``on`` and
-``off`` are true and false. Sources: the resolvers of PyYAML 6 (``yaml/resolver.py``); YAML 1.2.2, section
-10.3.2 (core schema).
+Refused: files that are too long, too deep or unfold to too many values (``MAX_...``), duplicate keys (YAML
+would keep the last one silently), several documents, keys that are no text, anchors that contain themselves,
+and plain values that the versions of YAML read differently. PyYAML reads YAML 1.1: ``010`` is 8, ``1:30`` is
+90 and ``1e3`` is text; YAML 1.2, and most people, read 10, text and 1000. Sources: PyYAML 6
+(``yaml/resolver.py``); YAML 1.2.2, section 10.3.2 (core schema).
 """
 
 from __future__ import annotations

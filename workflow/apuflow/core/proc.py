@@ -1,8 +1,7 @@
 """The processes of this machine, as Linux shows them in /proc.
 
 psutil does not fit: its start time moves when the clock is set, so a living owner would count as dead, and
-its tree of a process reads all processes of the machine (measured: 15 times the CPU time of
-:func:`tree_memory` among 200 processes, 70 times among 1,200).
+its tree of a process reads all processes of the machine (15 to 70 times the CPU time of :func:`tree_memory`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The files that come with apuflow, in a checkout or inside the installed package.
 
-A wheel carries the project's files in ``apuflow/project_files`` under the paths that they have in a checkout
-(``[tool.hatch.build]`` of pyproject.toml), so that ``apuflow init`` can write a project on any machine.
+A wheel carries them in ``apuflow/project_files`` under their paths in a checkout (``[tool.hatch.build]``).
 """
 
 from __future__ import annotations

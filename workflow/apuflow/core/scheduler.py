@@ -1,8 +1,7 @@
 """The scheduler that a job of ours runs under, and what it says of a job that was stopped or has ended.
 
-Slurm alone: its commands ``scontrol`` (jobs that its controller remembers), ``squeue`` (jobs that wait or
-run) and ``sacct`` (each start of all jobs, where there is accounting). Where none of them answers, nothing is
-said. Seen on Slurm 22.05 (``tests/faults/test_fault_slurm.py``; accounting: ``tests/slurm_accounting.py``).
+Slurm alone: ``scontrol`` (jobs that its controller remembers), ``squeue``, and ``sacct`` where there is
+accounting. Seen on Slurm 22.05 (``tests/faults/test_fault_slurm.py``, ``tests/slurm_accounting.py``).
 """
 
 from __future__ import annotations
