@@ -1,8 +1,8 @@
 """A command line of ``apu_se.py``, read as its own parser reads it, and what each word of it does.
 
 Sources: Python's ``argparse``; of the TCC gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and
-``CacheMemory::init`` (sets are rounded down to a power of two; the same from v21.1 to v24.0.0.1); of what ROCm
-is told ``configs/example/hsaTopology.py``.
+``CacheMemory::init`` (sets are rounded down to a power of two; the same from v21.1 to v24.0.0.1); of what
+ROCm is told ``configs/example/hsaTopology.py``.
 """
 
 from __future__ import annotations
