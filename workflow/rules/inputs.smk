@@ -44,14 +44,14 @@ rule gemm_object:
     input:
         ageless(runs.kernels.gemm_assembly),
     output:
-        paths.kernel_object(object="{gemm}"),
+        paths.kernel_object(name="{gemm}"),
     log:
         paths.log("kernels", "{gfx}", "{gemm}"),
-    priority: runs.input_priority(paths.kernel_object(object="{gemm}"))
+    priority: runs.input_priority(paths.kernel_object(name="{gemm}"))
     conda:
         "../envs/apuflow.yaml"
     params:
-        order=runs.kernels.made_from(paths.kernel_object(object="{gemm}")),
+        order=runs.kernels.made_from(paths.kernel_object(name="{gemm}")),
     message:
         "rocBLAS' kernel {wildcards.gemm} for {wildcards.gfx}"
     script:

@@ -34,58 +34,62 @@ def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
     return re.compile("".join(words))
 
 
-class _Path:
-    """A path: called with values of wildcards, in order or by name; those left out have defaults or stay.
+class PathPattern:
+    """A path: called with its parameters, in order or by name.
 
-    ``first`` come those wildcards that stand elsewhere in the pattern.
+    Args:
+        pattern: with each parameter in braces.
+        first: parameters that come first in a call, where that is not their order in the pattern.
+        defaults: of parameters; of the others the wildcard of their name.
     """
 
     def __init__(self, pattern: str, *first: str, **defaults: str) -> None:
         self._pattern = pattern
         self._names = list(dict.fromkeys([*first, *re.findall(r"\{(\w+)\}", pattern)]))
-        self._defaults = {name: f"{{{name}}}" for name in self._names} | defaults
+        self.defaults = {name: defaults.get(name, f"{{{name}}}") for name in self._names}
 
     def __call__(self, *values: str | int, **named: str | int) -> str:
+        """The path, or its pattern; TypeError for a parameter that it does not have."""
         given = dict(zip(self._names, values, strict=False)) | named
-        if len(given) < len(values) + len(named) or not given.keys() <= self._defaults.keys():
+        if len(given) < len(values) + len(named) or not given.keys() <= self.defaults.keys():
             raise TypeError(f"{self._pattern} does not take {values} {named}")
-        return self._pattern.format_map(self._defaults | given)
+        return self._pattern.format_map(self.defaults | given)
 
 
 # configuration -------------------------------------------------------------------------------------------
-sweep_file = _Path("configs/sweeps/{sweep}.yaml")
+sweep_file = PathPattern("configs/sweeps/{sweep}.yaml")
 """What one sweep runs."""
-workload_file = _Path("configs/workloads/{workload}.yaml")
+workload_file = PathPattern("configs/workloads/{workload}.yaml")
 """What one workload is."""
-suite_file = _Path("configs/suites/{suite}.yaml")
+suite_file = PathPattern("configs/suites/{suite}.yaml")
 """What one suite is: a network, or a list of items."""
-suite_table = _Path("configs/suites/{table}.csv")
+suite_table = PathPattern("configs/suites/{table}.csv")
 """Items of a suite that is a list."""
-network_table = _Path("configs/networks/{table}.csv")
+network_table = PathPattern("configs/networks/{table}.csv")
 """Layers of a network."""
-machine_file = _Path("configs/machines/{machine}.yaml")
+machine_file = PathPattern("configs/machines/{machine}.yaml")
 """Options of one simulated machine."""
-release_file = _Path("configs/gem5/{release}.yaml")
+release_file = PathPattern("configs/gem5/{release}.yaml")
 """One gem5 release: commits, capabilities."""
-known_answers = _Path("configs/known_answers/{engine}/{release}.csv")
+known_answers = PathPattern("configs/known_answers/{engine}/{release}.csv")
 """Recorded statistics of ten small points of an engine on a gem5 release."""
-extra_kernels = _Path("configs/kernels.csv")
+extra_kernels = PathPattern("configs/kernels.csv")
 """Kernel rows that are written down instead of derived, in the format of upstream's cachefiles.csv."""
 
 
 # runs ----------------------------------------------------------------------------------------------------
-run_dir = _Path("runs/{engine}/{workload}/{point}")
+run_dir = PathPattern("runs/{engine}/{workload}/{point}")
 """Everything one simulated point leaves: its record, statistics, logs and evidence."""
-run_record = _Path("runs/{engine}/{workload}/{point}/run.json")
+run_record = PathPattern("runs/{engine}/{workload}/{point}/run.json")
 """The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
-run_bundle = _Path("runs/{engine}/{workload}/{point}/run.tar.gz")
+run_bundle = PathPattern("runs/{engine}/{workload}/{point}/run.tar.gz")
 """Everything of a run but its record, where storage carries it."""
 _PREVIEW = "runs/preview/{workload}/{sweep}.v{version}"
-preview_dir = _Path(_PREVIEW, "sweep", version=PREVIEW_VERSION)
+preview_dir = PathPattern(_PREVIEW, "sweep", version=PREVIEW_VERSION)
 """One preview batch: all points of a sweep's workload, by one version of the model."""
-preview_counters = _Path(f"{_PREVIEW}/counters.parquet", "sweep", version=PREVIEW_VERSION)
+preview_counters = PathPattern(f"{_PREVIEW}/counters.parquet", "sweep", version=PREVIEW_VERSION)
 """Counters of a preview batch, a row per point."""
-preview_record = _Path(f"{_PREVIEW}/run.json", "sweep", version=PREVIEW_VERSION)
+preview_record = PathPattern(f"{_PREVIEW}/run.json", "sweep", version=PREVIEW_VERSION)
 """The record of a preview batch."""
 
 
@@ -96,9 +100,9 @@ def under(sweep: str) -> str:
     return "" if sweep == DEFAULT_SWEEP else f"{sweep}/"
 
 
-table = _Path("results/{under}{workload}.{extension}", extension="csv")
+table = PathPattern("results/{under}{workload}.{extension}", extension="csv")
 """One workload's table of a sweep."""
-table_columns = _Path("results/{under}{workload}.columns.json")
+table_columns = PathPattern("results/{under}{workload}.columns.json")
 """Units and meanings of a table's columns."""
 
 
@@ -108,11 +112,11 @@ def table_files(under: str = "{under}", workload: str = "{workload}") -> tuple[s
     return csv, parquet, table_columns(under, workload)
 
 
-suite_items = _Path("results/{under}items/{suite}.csv")
+suite_items = PathPattern("results/{under}items/{suite}.csv")
 """One suite's items, a row each."""
-suite_times = _Path("results/{under}items/{suite}.times.csv")
+suite_times = PathPattern("results/{under}items/{suite}.times.csv")
 """One suite's time by phase and kind of layer."""
-suite_summary = _Path("results/{under}items/{suite}.summary.csv")
+suite_summary = PathPattern("results/{under}items/{suite}.summary.csv")
 """One suite's iterations: time by phase, throughput, memory by part."""
 
 
@@ -121,13 +125,13 @@ def suite_files(under: str = "{under}", suite: str = "{suite}") -> tuple[str, st
     return suite_items(under, suite), suite_times(under, suite), suite_summary(under, suite)
 
 
-figure = _Path("results/{under}figures/{figure}.{extension}", extension="svg")
+figure = PathPattern("results/{under}figures/{name}.{extension}", name="{figure}", extension="svg")
 """One figure of a sweep."""
-sampled = _Path("results/{under}sampled.csv")
+sampled = PathPattern("results/{under}sampled.csv")
 """Operations of a sweep's suites, a row each: measured, or estimated from those that were."""
-sampled_totals = _Path("results/{under}sampled.totals.csv")
+sampled_totals = PathPattern("results/{under}sampled.totals.csv")
 """Iterations of a sweep's suites, estimated from some of their operations."""
-report = _Path("results/{under}report.html")
+report = PathPattern("results/{under}report.html")
 """The page of a sweep."""
 _UNDER = "((?!figures/|items/)[^/]+/)?"
 _TARGETS = (
@@ -166,45 +170,51 @@ def target(path: str) -> dict[str, str] | None:
 
 
 # made here: toolchain, inputs ----------------------------------------------------------------------------
-tool_record = _Path("build/toolchain/{release}/{tool}-{request}.json")
+tool_record = PathPattern("build/toolchain/{release}/{tool}-{request}.json")
 """What a tool of a release is: image, gem5, sources, DNNMark; ``request``: hash of what is asked of it."""
-supplied_record = _Path("provenance/brought.json")
+supplied_record = PathPattern("provenance/brought.json")
 """In an unpacked archive: hashes of what the site of its runs supplied."""
-image_dir = _Path("build/images")
+image_dir = PathPattern("build/images")
 """Where Apptainer's image files are kept."""
-image_lock = _Path("images.lock.yaml")
+image_lock = PathPattern("images.lock.yaml")
 """Which image each release runs in; the user commits it."""
-image_stages = _Path("build/images/stages-{request}.json")
-"""Finished stages of an image that is built from a recipe, and how long each took."""
-set_aside_dir = _Path("build/set_aside/{engine}/{workload}/{point}")
-"""A run that is made once more, until the new one is there."""
-started_dir = _Path("build/started")
+started_dir = PathPattern("build/started")
 """gem5s that have built their machine and wait for a run of it."""
-mmap_file = _Path("build/inputs/mmap-{bytes}.bin")
+mmap_file = PathPattern("build/inputs/mmap-{size}.bin", size="{bytes}")
 """Floats that DNNMark fills its tensors from, as many bytes as its name says."""
-launcher = _Path("build/launcher/{sources}/apuflow-launcher")
+launcher = PathPattern("build/launcher/{sources}/apuflow-launcher")
 """The program that dispatches kernels without a runtime, of sources with this hash."""
-kernel_object = _Path("cachefiles/objects/{gfx}/{object}.o")
+kernel_object = PathPattern("cachefiles/objects/{gfx}/{name}.o", name="{object}")
 """One compiled MIOpen kernel."""
-kernel_assembly = _Path("cachefiles/assembly/{assembly}.s")
+kernel_assembly = PathPattern("cachefiles/assembly/{name}.s", name="{assembly}")
 """One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
-product_table = _Path("cachefiles/rocblas/{table}.dat")
+product_table = PathPattern("cachefiles/rocblas/{name}.dat", name="{table}")
 """The table in which rocBLAS looks up the kernels of some products; named by the hash of their sizes."""
-kernel_database = _Path("cachefiles/{release}/{rows}/{database}")
+kernel_database = PathPattern("cachefiles/{release}/{rows}/{file}", file="{database}")
 """A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
-manifest = _Path("build/plan/{sweep}/{workload}-{content}/points.sqlite")
+manifest = PathPattern("build/plan/{sweep}/{workload}-{content}/points.sqlite")
 """The resolved points of a sweep's workload; ``content``: hash of all that it was made from.
 
 Each is in a directory of its own: Snakemake lists a directory once and takes later files for missing.
 """
-current_plan = _Path("build/plan/current")
+current_plan = PathPattern("build/plan/current")
 """Names of the manifests that jobs read, one a line."""
-sample_round = _Path("build/samples/{sweep}/{round}")
+sample_round = PathPattern("build/samples/{sweep}/{name}", name="{round}")
 """A mark that all runs of a round of a sweep's sample are there."""
-batch = _Path("build/batches/{batch}.json")
+batch = PathPattern("build/batches/{name}.json", name="{batch}")
 """A mark that all points of a batch have their records."""
-failed_bundle = _Path("logs/simulate/{engine}/{workload}/{point}.tar.gz")
+failed_bundle = PathPattern("logs/simulate/{engine}/{workload}/{point}.tar.gz")
 """What a run without a record left, where storage carries it: a log, which a failed job may have."""
+
+
+def image_stages(request: str) -> str:
+    """Finished stages of an image that is built from a recipe, and how long each took."""
+    return f"build/images/stages-{request}.json"
+
+
+def set_aside_dir(engine: str, workload: str, point: str) -> str:
+    """A run that is made once more, until the new one is there."""
+    return f"build/set_aside/{engine}/{workload}/{point}"
 
 
 def hash_note(place: str) -> str:

@@ -63,7 +63,7 @@ class KernelFiles:
 
     def gemm_assembly(self, wildcards: Wildcards) -> list[str]:
         """The kernel as Tensile writes it."""
-        return [assembly_path(self._of(paths.kernel_object(object="{gemm}"), wildcards).program)]
+        return [assembly_path(self._of(paths.kernel_object(name="{gemm}"), wildcards).program)]
 
     def table_sources(self, wildcards: Wildcards) -> list[str]:
         """The checkouts of Tensile and rocBLAS."""
