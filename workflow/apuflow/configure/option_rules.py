@@ -57,7 +57,7 @@ def defaults(release: str) -> dict[str, Scalar]:
     """Every option that this workflow passes to ``apu_se.py``, at its default.
 
     Options without a default (thresholds, prefetchers) are absent; ``mem-size`` has gem5's 512 MB here, which
-    ``apuflow.configure.points`` replaces by what the workload needs.
+    ``apuflow.engines.resolve`` replaces by what the workload needs.
     """
     return dict(_defaults(release))
 
@@ -142,16 +142,14 @@ def _value_problem(option: Option, value: object, release: str) -> tuple[str, st
 
 def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     kind = option.type
+    whole = isinstance(value, int) and not isinstance(value, bool)
     if kind == "flag":
         return None if isinstance(value, bool) else ("true or false is expected", "true gives the flag")
     if kind == "int":
-        if isinstance(value, int) and not isinstance(value, bool):
-            return None
-        return "a whole number is expected", f"for example {option.default or option.minimum or 1}"
+        example = f"for example {option.default or option.minimum or 1}"
+        return None if whole else ("a whole number is expected", example)
     if kind == "size":
-        size = size_bytes(value) if isinstance(value, str) else None
-        if isinstance(value, int) and not isinstance(value, bool):
-            size = value
+        size = size_bytes(value) if isinstance(value, str) else whole and value
         return None if size else ("a size above zero is expected", _size_remedy(str(value)))
     if not isinstance(value, str):
         unit = {"clock": "GHz", "voltage": "V"}.get(kind)
