@@ -31,9 +31,8 @@ from apuflow.configure import (
 )
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.command_workload import CommandFile
-from apuflow.configure.dnnmark_workload import DnnmarkFile
 from apuflow.configure.kernel_file import KernelsFile
-from apuflow.configure.operation_workload import OperationFile
+from apuflow.configure.operation_workload import DnnmarkFile, OperationFile
 from apuflow.configure.suite import SuiteFile
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
@@ -75,18 +74,23 @@ _ARGUMENTS: Mapping[str, str | int] = {
 
 
 def path_lines(root: Path) -> Iterator[str]:
-    """Every function of ``paths`` with fixed arguments and, where it has defaults, as a pattern.
+    """Every path of ``paths`` with fixed arguments and, where all have defaults, as a pattern.
 
     Then the files that the toolchain of each release is recorded in: another name means hours of compiling.
     """
     for name, function in sorted(vars(paths).items()):
-        if not inspect.isfunction(function) or name.startswith("_") or function.__module__ != paths.__name__:
+        parameters: dict[str, object] = {}
+        if isinstance(function, paths.PathPattern):
+            parameters |= function.defaults
+        elif inspect.isfunction(function) and function.__module__ == paths.__name__:
+            found = inspect.signature(function).parameters.values()
+            parameters |= {parameter.name: parameter.default for parameter in found}
+        else:
             continue
-        parameters = inspect.signature(function).parameters
         if name == "log":
             yield f"log('simulate', 'x'){SEPARATOR}{function('simulate', 'x')}"
             continue
-        if all(parameter.default is not parameter.empty for parameter in parameters.values()):
+        if inspect.Parameter.empty not in parameters.values():
             yield f"{name}(){SEPARATOR}{function()}"
         given = {key: _ARGUMENTS[key] for key in parameters if key in _ARGUMENTS}
         if given:

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
 
-from apuflow.configure import labels, load_sweep, load_workload
+from apuflow.configure import load_sweep, load_workload
+from apuflow.configure.work import label_of, value_part
 from apuflow.containers.docker import _free_name
 from apuflow.containers.job import Job
 from apuflow.core import paths
@@ -124,7 +125,7 @@ def test_a_guest_variable_never_makes_a_second_line(name: str, value: str) -> No
 # paths ------------------------------------------------------------------------------------------------------
 @given(name=st.from_regex(r"[a-z-]{1,12}", fullmatch=True), value=st.text(max_size=200))
 def test_a_label_is_one_safe_file_name(name: str, value: str) -> None:
-    label = labels.join("u4", labels.value_part(name, value))
+    label = label_of("u4", value_part(name, value))
     assert re.fullmatch(r"[A-Za-z0-9._-]+", label)
     assert len(f"{label}-01234567".encode()) <= 255
     assert Path(paths.run_dir("gem5", "w", f"{label}-01234567")).parts[:3] == ("runs", "gem5", "w")

@@ -10,7 +10,7 @@ from sweep_texts import HEAD, expand
 
 from apuflow.configure.fit import Capacity, overflows
 from apuflow.core.errors import ConfigError
-from apuflow.core.isa import GCN3
+from apuflow.core.gpus import GCN3
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from apuflow.configure import load_release, load_site
-from apuflow.configure.image_repair import Repair
+from apuflow.configure.image_source import Repair
 from apuflow.core.errors import ConfigError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

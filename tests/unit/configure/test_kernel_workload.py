@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.configure import load_workload
-from apuflow.configure.kernel_work import KernelsWork
+from apuflow.configure.kernel_workload import KernelsWork
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
 from apuflow.plan.campaign import Campaign

@@ -21,7 +21,7 @@ from apuflow.configure import (
 )
 from apuflow.configure.base import Model
 from apuflow.configure.command_workload import CommandFile, CommandWorkload
-from apuflow.configure.dnnmark_workload import DnnmarkWorkload
+from apuflow.configure.operation_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.schemas import schema_texts
 from apuflow.configure.workload import Runs

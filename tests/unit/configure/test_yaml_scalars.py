@@ -8,7 +8,7 @@ import pytest
 from sweep_texts import HEAD, expand
 
 from apuflow.configure import yaml_source
-from apuflow.configure.layer_list import plain_value
+from apuflow.configure.loading import plain_value
 from apuflow.core.errors import ConfigError
 from apuflow.dnnmark.parser import parse
 

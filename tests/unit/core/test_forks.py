@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apuflow.core.errors import EngineError
-from apuflow.core.forks import Forks
+from apuflow.core.forked import Forks
 
 SCRIPT = """
 import os, sys

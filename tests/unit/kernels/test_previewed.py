@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import apuflow
-from apuflow.configure.kernel_work import _previewed
+from apuflow.configure.kernel_workload import _previewed
 from apuflow.core.errors import ApuflowError
 from apuflow.kernels import previewed
 from apuflow.miopen.compiler import Compiler

@@ -10,7 +10,7 @@ from apuflow.configure.fit import Demand, demand_of
 from apuflow.configure.work import OperationWork
 from apuflow.core import gpus
 from apuflow.core.errors import ConfigError, NotModelled
-from apuflow.core.isa import Isa
+from apuflow.core.gpus import Isa
 from apuflow.engines import get_engine
 from apuflow.operations import Layers
 from apuflow.preview.machine import machine

@@ -11,7 +11,7 @@ import pytest
 from network_runs import network_sweep
 
 from apuflow.configure.point import Point
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
 from apuflow.plan.campaign import Campaign
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.runs import Ran

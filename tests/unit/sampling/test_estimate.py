@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
 from apuflow.sampling.estimate import Sample
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from network_runs import network_sweep
 
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
 from apuflow.plan.campaign import Campaign
 from apuflow.sampling.suites import sample_suites
 

@@ -22,7 +22,7 @@ from apuflow import preview
 from apuflow.cli import build_app
 from apuflow.configure import load_release, option_rules
 from apuflow.configure.point import Point
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.plan.campaign import Campaign

@@ -11,8 +11,7 @@ import pandas as pd
 from apuflow import preview
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.combinations import PLACES, Assignment, plan
-from apuflow.configure.layer_list import plain_value
-from apuflow.configure.loading import check_new_name, suite_names, sweep_of
+from apuflow.configure.loading import check_new_name, plain_value, suite_names, sweep_of
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.yaml_source import Document

@@ -18,7 +18,7 @@ from apuflow.core.gpus import gpu
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
-    from apuflow.configure.kernel_work import KernelsWork
+    from apuflow.configure.kernel_workload import KernelsWork
     from apuflow.kernels.metadata import Kernel
     from apuflow.kernels.program import OwnProgram
     from apuflow.launcher.defects import DefectName

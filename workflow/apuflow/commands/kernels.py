@@ -118,7 +118,7 @@ def _needed(
 def _network_text(config: Path) -> tuple[str, Direction]:
     """The text of a file or workload, and the passes that it runs."""
     from apuflow.configure import load_workload, workload_names
-    from apuflow.configure.dnnmark_workload import DnnmarkWorkload
+    from apuflow.configure.operation_workload import DnnmarkWorkload
 
     if not config.exists() and str(config) in workload_names():
         workload = load_workload(str(config))

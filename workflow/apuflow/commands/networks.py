@@ -16,7 +16,7 @@ from apuflow.core.words import many
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from apuflow.configure.sampling import Sampling
+    from apuflow.configure.sweep_keys import Sampling
     from apuflow.sampling.suites import Sampled
     from apuflow.statsnet.make import Request, StatsNet
 
@@ -109,7 +109,7 @@ def sample(
     is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
     first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
     """
-    from apuflow.configure.sampling import Sampling
+    from apuflow.configure.sweep_keys import Sampling
     from apuflow.plan.campaign import Campaign
     from apuflow.sampling.suites import member_table, sample_suites
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
@@ -22,11 +22,12 @@ from pydantic_core import ErrorDetails
 from apuflow.configure import yaml_source
 from apuflow.configure.yaml_source import dotted
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.core.units import DURATION, size_bytes
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-"""Names become file names: letters, digits, dot, dash and underscore."""
-
+NAME_LETTERS = "letters, digits, dot, dash and underscore"
+"""Names become file names."""
 COMMIT = r"^[0-9a-f]{40}$"
 WORD = r"^[^\s\x00]+$"
 """apu_se.py splits the program's arguments at white space: an argument cannot hold any."""
@@ -35,17 +36,13 @@ DIGEST = r"^sha256:[0-9a-f]{64}$"
 IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """A name that can stand in an expression."""
 BYTES = r"^([0-9a-fA-F]{2})+$"
-
 Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Name: TypeAlias = Annotated[str, StringConstraints(pattern=NAME.pattern, max_length=80)]
 Commit: TypeAlias = Annotated[str, StringConstraints(pattern=COMMIT)]
 
 
 class ValueProblem(ValueError):
-    """What is wrong with a value; ``read`` makes it a ConfigError with file and line.
-
-    ``value=...`` may be given: the offending value.
-    """
+    """What is wrong with a value, which ``value=...`` may give; ``read`` adds file and line."""
 
     def __init__(self, message: str, *, key: str | None = None, remedy: str, **value: object) -> None:
         super().__init__(message)
@@ -55,12 +52,11 @@ class ValueProblem(ValueError):
         self.remedy = remedy
 
 
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 Item = TypeVar("Item")
-ListOf: TypeAlias = Annotated[tuple[Item, ...], BeforeValidator(_as_tuple)]
+Names = TypeVar("Names", list[str], tuple[str, ...])
+ListOf: TypeAlias = Annotated[
+    tuple[Item, ...], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+]
 """A YAML list, kept as a tuple."""
 
 
@@ -75,6 +71,18 @@ Size: TypeAlias = Annotated[str, AfterValidator(_size)]
 """A size as gem5 writes it."""
 
 
+def _scalar(value: object) -> object:
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    remedy = "a number, text, true or false (a list of values belongs under axes)"
+    shown = value if value is None else f"{value}"[:80]
+    raise ValueProblem("a single value is expected", value=shown, remedy=remedy)
+
+
+SingleValue: TypeAlias = Annotated[Scalar, BeforeValidator(_scalar)]
+"""One option value of a file, checked: number, text, true or false."""
+
+
 class Model(BaseModel):
     """A configuration model: unknown keys and wrong types are errors, values never change."""
 
@@ -83,15 +91,32 @@ class Model(BaseModel):
     )
 
 
+def distinct(names: Names) -> Names:
+    """Refuse a list that has a name twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueProblem("the name stands twice", value=name, remedy="keep one of them")
+    return names
+
+
+def one_of(known: Collection[str], unknown: str, remedy: str = "") -> AfterValidator:
+    """Refuses a text, or a list with a text, that is not known; ``unknown``: the message."""
+
+    def check(given: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        for name in given if isinstance(given, tuple) else (given,):
+            if name not in known:
+                others = remedy or f"one of {', '.join(known)}"
+                raise ValueProblem(unknown, value=name, remedy=f"{did_you_mean(name, known)}{others}")
+        return given
+
+    return AfterValidator(check)
+
+
 M = TypeVar("M", bound=Model)
 
 
 def read(source: Path | yaml_source.Document, model: type[M], **known: Any) -> M:
-    """One YAML file as ``model``; ConfigError names every mistake in it.
-
-    Args:
-        known: fields that do not stand in the file (its name).
-    """
+    """One YAML file as ``model``, with ``known`` fields beside it; ConfigError names every mistake."""
     document = source if isinstance(source, yaml_source.Document) else yaml_source.load(source)
     for key in known:
         if key in document.data:
@@ -164,26 +189,23 @@ def check_name(name: str, what: str, known: Iterable[str]) -> None:
     """Refuse a name that no file can have, and one that is not there, with the known ones."""
     names = sorted(known)
     if not names:
-        raise ConfigError(
-            f"there is no {what} here",
-            value=name,
-            remedy="run it in the project's directory, beside configs/",
-        )
+        remedy = "run it in the project's directory, beside configs/"
+        raise ConfigError(f"there is no {what} here", value=name, remedy=remedy)
     if not NAME.match(name) or ".." in name:
-        raise ConfigError(
-            f"not the name of a {what}",
-            value=name,
-            remedy=f"letters, digits, dot, dash and underscore; known: {listing(names)}",
-        )
+        remedy = f"{NAME_LETTERS}; known: {listing(names)}"
+        raise ConfigError(f"not the name of a {what}", value=name, remedy=remedy)
     if name not in names:
-        raise ConfigError(
-            f"unknown {what}", value=name, remedy=f"{did_you_mean(name, names)}known: {listing(names)}"
-        )
+        raise ConfigError(f"unknown {what}", value=name, remedy=known_names(name, names))
 
 
-def listing(names: Sequence[str]) -> str:
+def known_names(name: str, names: Sequence[str]) -> str:
+    """The remedy for an unknown name."""
+    return f"{did_you_mean(name, names)}known: {listing(names)}"
+
+
+def listing(names: Iterable[str]) -> str:
     """Names for a message."""
-    return ", ".join(names) if names else "none"
+    return ", ".join(names) or "none"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -210,16 +232,13 @@ def _problem(document: yaml_source.Document, model: type[Model], item: ErrorDeta
         return ConfigError("unknown key", file=file, key=key, remedy=f"{hint}known keys: {listing(names)}")
     if kind == "missing":
         return ConfigError("a key is missing", file=file, key=key, remedy=f"add {location[-1]}")
+    value = item["input"]
     if kind == "string_pattern_mismatch":
         message, remedy = _PATTERNS[context["pattern"]]
-        return ConfigError(message, file=file, key=key, value=item["input"], remedy=remedy)
-    return ConfigError(
-        _MESSAGES.get(kind, _message(item["msg"])),
-        file=file,
-        key=key,
-        value=_short(item["input"]),
-        remedy=_remedy(kind, context),
-    )
+    else:
+        message, remedy = _described(kind, item["msg"], context)
+        value = value if len(repr(value)) <= 120 else f"{value!r:.117}..."
+    return ConfigError(message, file=file, key=key, value=value, remedy=remedy)
 
 
 def _written(part: str | int) -> tuple[str | int, ...]:
@@ -255,22 +274,22 @@ def _models_in(annotation: Any) -> Iterable[type[Model]]:
         yield from _models_in(argument)
 
 
-def _message(text: str) -> str:
-    text = text.removeprefix("Value error, ").removeprefix("Input ")
-    return text[:1].lower() + text[1:]
-
-
-def _remedy(kind: str, context: dict[str, Any]) -> str:
+def _described(kind: str, text: str, context: dict[str, Any]) -> tuple[str, str]:
+    """Message and remedy of one of pydantic's own errors."""
+    message = text.removeprefix("Value error, ").removeprefix("Input ")
+    message = message[:1].lower() + message[1:]
+    if kind in _TYPES:
+        expected, wanted = _TYPES[kind]
+        return expected or message, f"write {wanted}"
     if kind in ("literal_error", "enum"):
-        return f"one of {context['expected']}"
-    if kind in ("greater_than_equal", "too_short"):
-        return f"at least {context.get('ge', context.get('min_length'))}"
+        unknown = "not one of the values that are known here"
+        return unknown if kind == "literal_error" else message, f"one of {context['expected']}"
     if kind in _LIMITS:
         word, limit = _LIMITS[kind]
-        return f"{word} {context[limit]:g}"
-    if kind.endswith("_type") or kind.endswith("_parsing"):
-        return f"write {_WANTED.get(kind, 'what the message says')}"
-    return "see docs/configuration.md"
+        return message, f"{word} {context[limit]:g}"
+    if kind.endswith(("_type", "_parsing")):
+        return message, "write what the message says"
+    return message, "see docs/configuration.md"
 
 
 _PATTERNS = {
@@ -284,34 +303,23 @@ _PATTERNS = {
     BYTES: ("bytes are expected", "two hexadecimal digits each, in quotes: '0a00ff10'"),
 }
 
-_MESSAGES = {
-    "literal_error": "not one of the values that are known here",
-    "tuple_type": "a list is expected",
-    "dict_type": "a mapping is expected",
-    "model_type": "a mapping is expected",
-    "int_type": "a whole number is expected",
-    "bool_type": "true or false is expected",
-    "string_type": "text is expected",
+_LIST = "a list: [1, 2]"
+_MAPPING = "a mapping: key: value"
+_TYPES = {
+    "int_type": ("a whole number is expected", "a whole number, without quotes"),
+    "float_type": (None, "a number, without quotes"),
+    "bool_type": ("true or false is expected", "true or false"),
+    "string_type": ("text is expected", "text (in quotes where it looks like a number)"),
+    "list_type": (None, _LIST),
+    "tuple_type": ("a list is expected", _LIST),
+    "dict_type": ("a mapping is expected", _MAPPING),
+    "model_type": ("a mapping is expected", _MAPPING),
 }
-
+"""By pydantic's type of error: the message, where its own is not plain, and what to write."""
 _LIMITS = {
     "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
     "less_than": ("below", "lt"),
     "less_than_equal": ("at most", "le"),
+    "too_short": ("at least", "min_length"),
 }
-
-_WANTED = {
-    "int_type": "a whole number, without quotes",
-    "float_type": "a number, without quotes",
-    "bool_type": "true or false",
-    "string_type": "text (in quotes where it looks like a number)",
-    "list_type": "a list: [1, 2]",
-    "tuple_type": "a list: [1, 2]",
-    "dict_type": "a mapping: key: value",
-    "model_type": "a mapping: key: value",
-}
-
-
-def _short(value: object) -> object:
-    text = repr(value)
-    return value if len(text) <= 120 else f"{text[:117]}..."

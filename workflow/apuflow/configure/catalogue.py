@@ -18,10 +18,10 @@ from apuflow.core.scalar import Scalar
 
 Type: TypeAlias = Literal["int", "flag", "text", "size", "clock", "voltage"]
 Role: TypeAlias = Literal["machine", "workflow", "refused", "ignored"]
-
 RELEASES = ("v21.1", "v21.2", "v22.0", "v22.1", "v23.0", "v23.1", "v24.0", "v24.1", "v25.0")
 """gem5 releases that the catalogue describes, oldest first."""
-
+CHOICE_CHANGES = ("choices", "added_choices")
+"""Keys of ``Option.changes`` with values that a later release takes."""
 _ROLES: dict[str, Role] = {"workflow": "workflow", "refused": "refused", "ignored": "ignored"}
 
 
@@ -79,10 +79,8 @@ class Option:
 
     def default_at(self, release: str) -> Scalar | None:
         """What ``apu_se.py`` of this release starts with."""
-        default = self.default
-        for change in self._changes_until(release):
-            default = change.get("default", default)
-        return default
+        changed = [change["default"] for change in self._changes_until(release) if "default" in change]
+        return [self.default, *changed][-1]
 
     def choices_at(self, release: str) -> tuple[Scalar, ...]:
         """The values that this release can use; empty: not a closed set."""
@@ -101,11 +99,9 @@ def position(release: str) -> int:
     try:
         return RELEASES.index(release)
     except ValueError:
-        raise ConfigError(
-            "the option catalogue does not describe this gem5 release",
-            value=release,
-            remedy=f"one of {', '.join(RELEASES)} (options_of in the release file)",
-        ) from None
+        message = "the option catalogue does not describe this gem5 release"
+        remedy = f"one of {', '.join(RELEASES)} (options_of in the release file)"
+        raise ConfigError(message, value=release, remedy=remedy) from None
 
 
 @lru_cache(maxsize=1)

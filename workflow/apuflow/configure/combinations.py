@@ -1,7 +1,4 @@
-"""What a sweep asks for: its combinations of values, before they are resolved into points.
-
-Which configuration files a workload's points of a sweep are made from.
-"""
+"""What a sweep asks for: combinations of values, before they are resolved into points, and their files."""
 
 from __future__ import annotations
 
@@ -26,17 +23,15 @@ from apuflow.core.scalar import Scalar
 
 Assignment: TypeAlias = tuple[tuple[str, Scalar], ...]
 """Values of some axes, by option name or ``layer.<key>``."""
-
 PLACES = ("release", "machine")
 """Axes that choose a file instead of an option: ``release: [v22.1, v23.0]``."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep's values for one workload: what is fixed and what varies.
+    """A sweep's values for one workload: ``options`` and ``layer`` are fixed.
 
     Attributes:
-        options, layer: fixed values.
         dimensions: per axis (or zip group) its assignments in the order of the file; the last varies fastest.
         exclude: combinations that are left out, all conditions of an entry holding.
     """
@@ -74,8 +69,7 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
     """The sweep's values for one workload, its ``per_workload`` additions laid over the general ones.
 
     Raises:
-        ConfigError: a pattern of ``per_workload`` that matches nothing in the sweep is not seen here; an
-            exclusion of something that does not vary is, and a sweep past ``limits.max_points``.
+        ConfigError: an exclusion of something that does not vary, or more points than ``limits.max_points``.
     """
     parts: list[Variation] = [sweep]
     parts += [part for pattern, part in sweep.per_workload.items() if fnmatch.fnmatchcase(workload, pattern)]
@@ -94,29 +88,25 @@ def plan(sweep: Sweep, workload: str, root: Path = Path()) -> Plan:
         dimensions += [tuple(((name, value),) for value in values) for name, values in part.axes.items()]
         if part.layers:
             names = list(part.layers[0])
-            dimensions.append(
-                tuple(tuple((f"layer.{name}", line[name]) for name in names) for line in part.layers)
-            )
-        dimensions += [_together(group) for group in part.zip if group]
+            rows = (tuple((f"layer.{name}", line[name]) for name in names) for line in part.layers)
+            dimensions.append(tuple(rows))
+        for group in part.zip:
+            values = zip(*group.values(), strict=True)
+            dimensions.append(tuple(tuple(zip(group, row, strict=True)) for row in values))
         exclude += part.exclude
     result = Plan(options, layer, tuple(dimensions), tuple(exclude))
     _check_exclusions(sweep, result, root)
     _check_spellings(sweep, result, root)
-    if result.size * len(sweep.engines) > sweep.limits.max_points:
-        raise ConfigError(
-            f"the sweep has {result.size * len(sweep.engines):,} points for {workload}, more than its limit",
-            file=line_of(sweep, root, ["max_points"]),
-            key="limits.max_points",
-            value=sweep.limits.max_points,
-            remedy="shorten an axis, or raise limits.max_points in the sweep",
-        )
+    points, most = result.size * len(sweep.engines), sweep.limits.max_points
+    if points > most:
+        file = line_of(sweep, root, ["max_points"])
+        message = f"the sweep has {points:,} points for {workload}, more than its limit"
+        remedy = "shorten an axis, or raise limits.max_points in the sweep"
+        raise ConfigError(message, file=file, key="limits.max_points", value=most, remedy=remedy)
     if result.exclude and next(result.combinations(), None) is None:
-        raise ConfigError(
-            f"the exclusions leave no point for {workload}",
-            file=line_of(sweep, root, ["exclude"]),
-            key="exclude",
-            remedy="leave fewer combinations out, or the workload",
-        )
+        file, remedy = line_of(sweep, root, ["exclude"]), "leave fewer combinations out, or the workload"
+        message = f"the exclusions leave no point for {workload}"
+        raise ConfigError(message, file=file, key="exclude", remedy=remedy)
     return result
 
 
@@ -161,11 +151,6 @@ def line_of(sweep: Sweep, root: Path, keys: Sequence[str]) -> str | None:
     return str(path)
 
 
-def _together(group: Mapping[str, tuple[Scalar, ...]]) -> tuple[Assignment, ...]:
-    rows = zip(*group.values(), strict=True)
-    return tuple(tuple(zip(group, row, strict=True)) for row in rows)
-
-
 def _without(dimension: tuple[Assignment, ...], names: set[str]) -> tuple[Assignment, ...]:
     """A dimension without some of its names; its rows stay, for what else advances with them."""
     rows = [tuple(pair for pair in row if pair[0] not in names) for row in dimension]
@@ -178,28 +163,19 @@ def _among(value: Scalar, wanted: tuple[Scalar, ...]) -> bool:
 
 def _check_exclusions(sweep: Sweep, plan: Plan, root: Path) -> None:
     values: dict[str, list[Scalar]] = {}
-    for dimension in plan.dimensions:
-        for row in dimension:
-            for name, value in row:
-                values.setdefault(name, []).append(value)
-    for entry in plan.exclude:
-        for name, wanted in entry.items():
-            if name not in values:
-                raise ConfigError(
-                    "an exclusion names something that the sweep does not vary",
-                    file=line_of(sweep, root, ["exclude"]),
-                    key=f"exclude: {name}",
-                    remedy=f"{did_you_mean(name, values)}axes: {listing(list(values))}",
-                )
-            for item in wanted:
-                if not _among(item, tuple(values[name])):
-                    raise ConfigError(
-                        "an exclusion names a value that the axis does not have",
-                        file=line_of(sweep, root, ["exclude"]),
-                        key=f"exclude: {name}",
-                        value=item,
-                        remedy=f"values: {', '.join(map(str, values[name]))}",
-                    )
+    for name, value in itertools.chain.from_iterable(itertools.chain.from_iterable(plan.dimensions)):
+        values.setdefault(name, []).append(value)
+    for name, wanted in (pair for entry in plan.exclude for pair in entry.items()):
+        key = f"exclude: {name}"
+        if name not in values:
+            message = "an exclusion names something that the sweep does not vary"
+            file, remedy = line_of(sweep, root, ["exclude"]), f"axes: {listing(values)}"
+            raise ConfigError(message, file=file, key=key, remedy=f"{did_you_mean(name, values)}{remedy}")
+        for item in wanted:
+            if not _among(item, tuple(values[name])):
+                message = "an exclusion names a value that the axis does not have"
+                file, remedy = line_of(sweep, root, ["exclude"]), f"values: {listing(map(str, values[name]))}"
+                raise ConfigError(message, file=file, key=key, value=item, remedy=remedy)
 
 
 def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
@@ -212,13 +188,10 @@ def _check_spellings(sweep: Sweep, plan: Plan, root: Path) -> None:
             if plain in seen:
                 names = ", ".join(name for name, _ in row)
                 first, again = (", ".join(str(value) for _, value in one) for one in (seen[plain], row))
-                raise ConfigError(
-                    f"the axis has this value twice: {first} is the same",
-                    file=line_of(sweep, root, [row[0][0].removeprefix("layer.")]),
-                    key=f"axes.{names}" if len(row) == 1 else names,
-                    value=again,
-                    remedy="keep one of them",
-                )
+                message = f"the axis has this value twice: {first} is the same"
+                file = line_of(sweep, root, [row[0][0].removeprefix("layer.")])
+                key = f"axes.{names}" if len(row) == 1 else names
+                raise ConfigError(message, file=file, key=key, value=again, remedy="keep one of them")
             seen[plain] = row
 
 

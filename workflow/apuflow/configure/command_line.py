@@ -1,9 +1,8 @@
 """A command line of ``apu_se.py``, read as its own parser reads it, and what each word of it does.
 
-Source: Python's ``argparse`` (abbreviations, ``-n3``), the option catalogue, and for what the TCC becomes
-gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and ``src/mem/ruby/structures/CacheMemory.cc``
-(``init``: the number of sets is rounded down to a power of two; the same from v21.1 to v24.0.0.1). What ROCm
-is told: ``configs/example/hsaTopology.py``.
+Sources: Python's ``argparse``; of the TCC gem5's ``configs/ruby/GPU_VIPER.py`` (``TCC.create``) and
+``CacheMemory::init`` (sets are rounded down to a power of two; the same from v21.1 to v24.0.0.1); of what
+ROCm is told ``configs/example/hsaTopology.py``.
 """
 
 from __future__ import annotations
@@ -13,12 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from apuflow.configure import option_rules, ruby_sets, shell_line
+from apuflow.configure import option_rules, shell_line
 from apuflow.configure.catalogue import Option, catalogue, short_names
+from apuflow.configure.structure_rules import LINE, UPSTREAM_BITS, OptionProblem, too_many
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
 from apuflow.core.units import format_size, size_bytes
+from apuflow.core.words import many
 
 Effect: TypeAlias = Literal[
     "set", "default", "workload", "ignored", "no effect", "shell", "refused", "unknown"
@@ -26,12 +27,9 @@ Effect: TypeAlias = Literal[
 SCRIPT = "apu_se.py"
 _KIB = 1024
 TCC_BYTES_PER_UNIT = 128 * _KIB
-LINE = 64
 _EXPANDS = re.compile(r"[$`]|^[<>]\(")
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$")
 _ARRAYS = ("cu-per-sa", "sa-per-complex")
-
-
 _TOLD = "a gfx900 tells ROCm of four shader arrays of 16 compute units, whatever is asked for"
 """``createVegaTopology``, in every release that was read."""
 
@@ -41,7 +39,6 @@ class Word:
     """One option of a command line.
 
     Attributes:
-        text: as it stands there.
         name: the option's full name; None: there is none.
         value: as gem5 gets it.
         effect: what it does: ``set`` changes the machine, ``default`` leaves it as it is, ``workload``
@@ -59,12 +56,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Explained:
-    """A command line.
-
-    Attributes:
-        gem5: words before the script: gem5's own options, and what starts it.
-        machine: values that gem5 will use, as a machine file has them.
-    """
+    """A command line: words before the script, its options, the machine as a machine file has it."""
 
     gem5: tuple[str, ...]
     words: tuple[Word, ...]
@@ -72,7 +64,7 @@ class Explained:
     release: str
 
 
-def explain(line: str, release: str, set_bits: int = ruby_sets.UPSTREAM_BITS) -> Explained:
+def explain(line: str, release: str, set_bits: int = UPSTREAM_BITS) -> Explained:
     """What each word of a command line does.
 
     Args:
@@ -85,11 +77,8 @@ def explain(line: str, release: str, set_bits: int = ruby_sets.UPSTREAM_BITS) ->
     try:
         words = shell_line.command_of(line, SCRIPT)
     except ValueError as error:
-        raise ConfigError(
-            f"the command line cannot be split: {error}",
-            value=line,
-            remedy="close the quotation mark or bracket",
-        ) from None
+        message, remedy = f"the command line cannot be split: {error}", "close the quotation mark or bracket"
+        raise ConfigError(message, value=line, remedy=remedy) from None
     place = next((n + 1 for n, word in enumerate(words) if word.endswith(SCRIPT)), 0)
     _must_be_of_the_script(line, words, place)
     read = [_explained(*pair, release) for pair in _options(words[place:], release)]
@@ -99,7 +88,7 @@ def explain(line: str, release: str, set_bits: int = ruby_sets.UPSTREAM_BITS) ->
     given = {name: value for name, value in given.items() if name not in alone}
     machine, dropped = _together(given, release, set_bits)
     full = {**option_rules.resolve(machine, release), **alone}
-    for problem in ruby_sets.too_many(alone, full, set_bits):
+    for problem in too_many(alone, full, set_bits):
         dropped[problem.option] = ("refused", f"{problem.message}; {problem.remedy}")
     told = _told(option_rules.resolve(machine, release))
     if told is not None:
@@ -111,9 +100,8 @@ def explain(line: str, release: str, set_bits: int = ruby_sets.UPSTREAM_BITS) ->
 def _must_be_of_the_script(line: str, words: list[str], place: int) -> None:
     others = [word for word in words if word.endswith(".py") and not word.startswith("-")]
     if place == 0 and others:
-        raise ConfigError(
-            f"not a command line of {SCRIPT}", value=others[0], remedy=f"only those of {SCRIPT} are explained"
-        )
+        remedy = f"only those of {SCRIPT} are explained"
+        raise ConfigError(f"not a command line of {SCRIPT}", value=others[0], remedy=remedy)
     if not words:
         raise ConfigError("no command line", value=line, remedy=f'apuflow explain "{SCRIPT} -n3 --dgpu ..."')
 
@@ -162,12 +150,15 @@ def _short(letter: str, release: str) -> str | None:
 
 
 def _explained(text: str, name: str | None, value: str | None, release: str) -> Word:
-    if _EXPANDS.search(text if value is None else value) and (name is None or _is_read(name)):
+    # The program and its arguments are not of interest here.
+    is_read = name is None or catalogue()[name].role != "workflow"
+    if is_read and _EXPANDS.search(text if value is None else value):
         return Word(text, name, None, "shell", "the shell gives its value when the line runs: not explained")
     if name is None:
         return Word(text, None, None, "unknown", f"gem5 {release} ends: apu_se.py has no such option")
     option = catalogue()[name]
-    asked = "" if _spelled_out(text, option) else f"is --{name}: "
+    spelled_out = re.match(rf"--{name}(?:[= ]|$)", text)
+    asked = "" if spelled_out else f"is --{name}: "
     if (option.type == "flag") == (value is not None):
         wrong = "takes no value" if option.type == "flag" else "a value is missing"
         return Word(text, name, None, "refused", f"{asked}gem5 {release} ends: {wrong}")
@@ -178,9 +169,8 @@ def _explained(text: str, name: str | None, value: str | None, release: str) -> 
             why = f"; {option.needless}" if option.needless else instead
             return Word(text, name, read, "ignored", f"{asked}nothing reads it{why}")
         case "refused":
-            return Word(
-                text, name, read, "refused", f"{asked}{option.meaning}; {option.instead or 'leave it out'}"
-            )
+            instead = option.instead or "leave it out"
+            return Word(text, name, read, "refused", f"{asked}{option.meaning}; {instead}")
         case "workflow":
             return Word(text, name, read, "workload", f"{asked}{option.meaning}: {option.instead}")
     problem = option_rules.check_one(name, read, release)
@@ -190,23 +180,10 @@ def _explained(text: str, name: str | None, value: str | None, release: str) -> 
     if problem is not None:
         return Word(text, name, read, "refused", f"{asked}{problem.message}; {problem.remedy}")
     default = option.default_at(release)
-    if option_rules.canonical(name, read) == (default if default is None else _plain(name, default)):
+    if default is not None and option_rules.canonical(name, read) == option_rules.canonical(name, default):
         return Word(text, name, read, "default", f"{asked}{option.meaning}; gem5's own default")
     was = "" if default is None else f"; default {default}"
     return Word(text, name, read, "set", f"{asked}{option.meaning}{was}")
-
-
-def _is_read(name: str) -> bool:
-    """Whether it is an option whose value counts here: the program and its arguments are its own matter."""
-    return catalogue()[name].role != "workflow"
-
-
-def _plain(name: str, value: Scalar) -> Scalar:
-    return option_rules.canonical(name, value)
-
-
-def _spelled_out(text: str, option: Option) -> bool:
-    return text.startswith((f"--{option.name}=", f"--{option.name} ")) or text == f"--{option.name}"
 
 
 def _value(option: Option, value: str | None) -> Scalar:
@@ -243,11 +220,9 @@ def _together(
     return machine, dropped
 
 
-def _problems(
-    machine: Mapping[str, Scalar], release: str, set_bits: int
-) -> tuple[option_rules.OptionProblem, ...]:
+def _problems(machine: Mapping[str, Scalar], release: str, set_bits: int) -> tuple[OptionProblem, ...]:
     found = option_rules.check(machine, release)
-    return found or ruby_sets.too_many(machine, option_rules.resolve(machine, release), set_bits)
+    return found or too_many(machine, option_rules.resolve(machine, release), set_bits)
 
 
 def _after(word: Word, last: Mapping[str | None, Word], dropped: Mapping[str, tuple[Effect, str]]) -> Word:
@@ -263,11 +238,7 @@ def _after(word: Word, last: Mapping[str | None, Word], dropped: Mapping[str, tu
 
 
 def tcc(options: Mapping[str, Scalar]) -> tuple[int, int]:
-    """Bytes of the TCC that gem5 builds, and those of them that it can index.
-
-    Args:
-        options: all of apu_se.py's.
-    """
+    """Bytes of the TCC that gem5 builds with all these options, and those of them that it can index."""
     banks, ways = int(options["num-tccs"]), int(options["tcc-assoc"])
     asked = size_bytes(str(options["tcc-size"])) or 0
     if int(options["bw-scalor"]) > 0:
@@ -287,12 +258,9 @@ def used(explained: Explained) -> Iterator[str]:
     """What the machine comes to, where that is not what the words say."""
     options = option_rules.resolve(explained.machine, explained.release)
     built, indexed = tcc(options)
-    banks = options["num-tccs"]
-    yield f"TCC: {format_size(built)} in {banks} bank{'' if banks == 1 else 's'}" + (
-        f", of which gem5 can index {format_size(indexed)} (sets are rounded down to a power of two)"
-        if indexed != built
-        else ""
-    )
+    part = f", of which gem5 can index {format_size(indexed)} (sets are rounded down to a power of two)"
+    banks = many(int(options["num-tccs"]), "bank")
+    yield f"TCC: {format_size(built)} in {banks}{part if indexed != built else ''}"
     yield f"links: {link_bytes(options):,} bytes a cycle"
     units = int(options["num-compute-units"])
     fixed = _told(options)

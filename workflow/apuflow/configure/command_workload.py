@@ -21,7 +21,6 @@ from apuflow.core.scalar import Scalar
 from apuflow.core.units import size_bytes
 
 Word: TypeAlias = Annotated[str, StringConstraints(pattern=WORD)]
-
 _TAKEN = ("", "home", "m5out", "guest.env", "command.sh", "quick_statistics.py")
 """Names of a run's own files."""
 
@@ -36,11 +35,9 @@ class EndFile(Model):
     @classmethod
     def _plain(cls, value: str) -> str:
         if PurePosixPath(value).name != value or value in _TAKEN:
-            raise ValueProblem(
-                "not a file that the program itself writes into its working directory",
-                value=value,
-                remedy="a name without a directory, such as result.out",
-            )
+            message = "not a file that the program itself writes into its working directory"
+            remedy = "a name without a directory, such as result.out"
+            raise ValueProblem(message, value=value, remedy=remedy)
         return value
 
 
@@ -60,8 +57,7 @@ class CommandFile(Model):
         3, ge=3, le=64, description="CPU cores that it needs (num-cpus): one for each of its threads"
     )
     end_marker: Text | None = Field(
-        None,
-        description="text that it prints only when it ended well; needed, unless it has an `end_file`",
+        None, description="text that it prints only when it ended well; needed, unless it has an `end_file`"
     )
     end_file: EndFile | None = Field(None, description="a file that it writes whole before it ends")
     error_texts: ListOf[Text] = Field((), description="text that means failure anywhere")
@@ -76,11 +72,8 @@ class CommandFile(Model):
         names = [PurePosixPath(file).name for file in value]
         for name in names:
             if names.count(name) > 1 or name in _TAKEN:
-                raise ValueProblem(
-                    "the working directory cannot hold this name beside the others",
-                    value=name,
-                    remedy="give the file another name",
-                )
+                message = "the working directory cannot hold this name beside the others"
+                raise ValueProblem(message, value=name, remedy="give the file another name")
         return value
 
     @model_validator(mode="after")
@@ -95,20 +88,13 @@ class CommandFile(Model):
             )
         given = [*self.arguments, *self.environment.values(), self.binary]
         if self.end_marker is not None and any(self.end_marker in word for word in given):
-            raise ValueProblem(
-                "the program is given this text and may print it before its end",
-                key="end_marker",
-                value=self.end_marker,
-                remedy="more of the line that it prints at its end",
-            )
+            message = "the program is given this text and may print it before its end"
+            remedy = "more of the line that it prints at its end"
+            raise ValueProblem(message, key="end_marker", value=self.end_marker, remedy=remedy)
         inputs = [PurePosixPath(file).name for file in self.inputs]
         if self.end_file is not None and self.end_file.name in inputs:
-            raise ValueProblem(
-                "the program is given this file",
-                key="end_file",
-                value=self.end_file.name,
-                remedy="a file that only the program writes",
-            )
+            message, remedy = "the program is given this file", "a file that only the program writes"
+            raise ValueProblem(message, key="end_file", value=self.end_file.name, remedy=remedy)
         return self
 
 
@@ -130,20 +116,14 @@ class CommandWork(Work):
     def device_bytes(self) -> int:
         return size_bytes(self.command.memory) or 0
 
-    @property
-    @override
-    def simulated_bytes(self) -> int:
-        return self.device_bytes
-
     @override
     def touched_bytes(self, memory_bytes: int) -> int:
         return memory_bytes
 
     @override
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
-        raise NotModelled(
-            "the kernels of a program are not known before it runs", key="workload", remedy="use engine gem5"
-        )
+        message = "the kernels of a program are not known before it runs"
+        raise NotModelled(message, key="workload", remedy="use engine gem5")
 
 
 @dataclass(frozen=True)
@@ -182,13 +162,7 @@ class CommandWorkload(Workload):
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         for name, value in layer.items():
-            note(
-                ConfigError(
-                    "a command has no layers",
-                    key=f"layer.{name}",
-                    value=value,
-                    remedy="leave layer out for it",
-                )
-            )
+            remedy = "leave layer out for it"
+            note(ConfigError("a command has no layers", key=f"layer.{name}", value=value, remedy=remedy))
             return None
         return CommandWork(self.command)

@@ -1,9 +1,8 @@
 """Can a compute unit hold the largest workgroup that a network launches? Else gem5 never ends, or panics.
 
 Sources: gem5 ``src/gpu-compute/compute_unit.cc`` (hasDispResources: a workgroup that never fits waits for
-ever, without a message; too many registers is a panic, where the scalar registers of a whole workgroup are
-held against those of one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve). What kernels need is
-what the preview knows of the compiled kernels.
+ever; too many registers is a panic, where the scalar registers of a whole workgroup are held against those of
+one SIMD unit), ``src/gpu-compute/lds_state.hh`` (canReserve); kernels as the preview knows them.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from apuflow.configure.work import Work
-from apuflow.core.gpus import gpu
-from apuflow.core.isa import Isa
-from apuflow.core.occupancy import resident_workgroups
+from apuflow.core.gpus import Isa, gpu
+from apuflow.core.grid import resident_workgroups
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.launch import Launch
 from apuflow.rocblas.call import library_launches
@@ -75,12 +73,7 @@ def capacity(options: Mapping[str, Scalar]) -> Capacity:
 
 
 def held_at_once(demand: Demand, options: Mapping[str, Scalar], barrier_slots: int) -> int:
-    """Workgroups of a kernel that the whole machine holds at once.
-
-    Args:
-        options: all of ``apu_se.py``'s.
-        barrier_slots: of a compute unit (see ReleaseFacts).
-    """
+    """Workgroups of a kernel that the machine holds; ``barrier_slots``: see ReleaseFacts."""
     unit = capacity(options)
     of_unit = resident_workgroups(
         demand.waves,
@@ -111,8 +104,7 @@ def overflows(
 ) -> tuple[Overflow, ...]:
     """The workgroups of its kernels that the compute unit can never hold, one per option.
 
-    Args:
-        library_gfx: the GPU, where rocBLAS' own kernels run its products.
+    ``library_gfx``: the GPU, where rocBLAS' own kernels run its products.
     """
     largest: dict[str, Overflow] = {}
     for demand in _demands(work, compute_units, capacity.isa, library_gfx):
@@ -125,38 +117,23 @@ def overflows(
 
 def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
     """The options that are too small for one workgroup of a kernel."""
-    waves_per_simd = -(-demand.waves // capacity.simds)
-    if waves_per_simd > capacity.slots_per_simd:
-        yield Overflow(
-            "wfs-per-simd",
-            f"a workgroup of {demand.kernel} has {demand.waves} wavefronts and can never be placed: "
-            "gem5 would run for ever without a message",
-            waves_per_simd,
-        )
-    block = capacity.register_block
-    registers = waves_per_simd * (-(-demand.vector_registers // block) * block)
-    if registers > capacity.registers_per_simd:
-        yield Overflow(
-            "vreg-file-size",
-            f"a workgroup of {demand.kernel} ({demand.waves} wavefronts of {demand.vector_registers} "
-            "registers) does not fit: gem5 would panic, or never start it",
-            registers,
-        )
-    scalars = demand.waves * demand.scalar_registers
-    if scalars > capacity.scalars_per_simd:
-        yield Overflow(
-            "sreg-file-size",
-            f"a workgroup of {demand.kernel} ({demand.waves} wavefronts of {demand.scalar_registers} scalar "
-            "registers) does not fit: gem5 would panic",
-            -(-scalars // block) * block,
-        )
-    if demand.lds_bytes > capacity.lds_bytes:
-        yield Overflow(
-            "lds-size",
-            f"a workgroup of {demand.kernel} uses {demand.lds_bytes} bytes of LDS and can never be placed: "
-            "gem5 would run for ever without a message",
-            -(-demand.lds_bytes // 1024) * 1024,
-        )
+    waves, block = demand.waves, capacity.register_block
+    per_simd = -(-waves // capacity.simds)
+    vectors = -(-demand.vector_registers // block) * block
+    never = "can never be placed: gem5 would run for ever without a message"
+    panic = "does not fit: gem5 would panic"
+    of_vectors = f"({waves} wavefronts of {demand.vector_registers} registers) {panic}, or never start it"
+    of_scalars = f"({waves} wavefronts of {demand.scalar_registers} scalar registers) {panic}"
+    of_lds = f"uses {demand.lds_bytes} bytes of LDS and {never}"
+    for option, needed, held, granule, why in (
+        ("wfs-per-simd", per_simd, capacity.slots_per_simd, 1, f"has {waves} wavefronts and {never}"),
+        ("vreg-file-size", per_simd * vectors, capacity.registers_per_simd, block, of_vectors),
+        ("sreg-file-size", waves * demand.scalar_registers, capacity.scalars_per_simd, block, of_scalars),
+        ("lds-size", demand.lds_bytes, capacity.lds_bytes, 1024, of_lds),
+    ):
+        if needed > held:
+            message = f"a workgroup of {demand.kernel} {why}"
+            yield Overflow(option, message, -(-needed // granule) * granule)
 
 
 def demand_of(launch: Launch, isa: Isa) -> Demand:

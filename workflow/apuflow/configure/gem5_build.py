@@ -1,8 +1,6 @@
 """How gem5 is compiled: keys of a release's file or of the site, as arguments of scons.
 
-Nothing of it should change what gem5 computes, only how fast. Of most that was read, not seen: each build for
-which a key is set is another gem5 with points of its own. ``tests/integration/test_builds_gem5.py`` compares
-two, as has been done for the quick pipeline (``apuflow.prepare.quick_pipeline``), which needs no key.
+Each build for which a key is set is another gem5 with points of its own, though it should compute the same.
 Source: ``SConstruct``, ``src/SConscript``, ``site_scons/gem5_scons/defaults.py`` of gem5 v21.1 to v24.0.
 """
 
@@ -22,7 +20,6 @@ _ALLOCATORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mimalloc": (("--without-tcmalloc",), ("-Wl,--no-as-needed", "-lmimalloc", "-Wl,--as-needed")),
 }
 """Options of gem5's SConstruct and flags of the linker, by allocator."""
-
 _USE = ("-Wno-missing-profile", "-Wno-coverage-mismatch")
 """Files that no training has reached, and functions that changed since, are no errors."""
 
@@ -50,26 +47,15 @@ class Build(Model):
     flags: ListOf[Text] = Field((), description="more flags for the compiler (`CCFLAGS_EXTRA`), such as -O3")
 
     @model_validator(mode="after")
-    def _flags_are_flags(self) -> Self:
+    def _can_be_built(self) -> Self:
         for flag in self.flags:
             if not re.fullmatch(r"-\S+", flag):
-                raise ValueProblem(
-                    "not a flag of a compiler",
-                    key="flags",
-                    value=flag,
-                    remedy="one flag an entry: [-O3, -g0]",
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _calls_can_be_sent_elsewhere(self) -> Self:
+                remedy = "one flag an entry: [-O3, -g0]"
+                raise ValueProblem("not a flag of a compiler", key="flags", value=flag, remedy=remedy)
         if self.quick_pipeline and self.lto:
-            raise ValueProblem(
-                "link-time optimisation inlines the calls that the quick pipeline replaces",
-                key="quick_pipeline",
-                value=True,
-                remedy="leave out either lto or quick_pipeline",
-            )
+            message = "link-time optimisation inlines the calls that the quick pipeline replaces"
+            remedy = "leave out either lto or quick_pipeline"
+            raise ValueProblem(message, key="quick_pipeline", value=True, remedy=remedy)
         return self
 
     @property
@@ -81,8 +67,7 @@ class Build(Model):
     def tree(self) -> str:
         """Directory of gem5's sources that it is built below; "" for upstream's own.
 
-        Builds do not overwrite one another; both steps of a profile-guided one share a directory, for a
-        profile belongs to the paths of its objects.
+        Both steps of a profile-guided build share one, for a profile belongs to the paths of its objects.
         """
         quick = self.quick_pipeline or None
         shared = self.model_copy(update={"pgo": "use" if self.pgo else None, "quick_pipeline": quick})
@@ -92,12 +77,7 @@ class Build(Model):
         return f"builds/{hashlib.sha256(keys.encode()).hexdigest()[:8]}"
 
     def arguments(self, linker_flags: str, profile: str) -> tuple[str, ...]:
-        """What scons is given for it.
-
-        Args:
-            linker_flags: the variable of this release's SConstruct for flags of the linker.
-            profile: directory of the profile.
-        """
+        """What scons is given; ``linker_flags``: the release's variable, ``profile``: its directory."""
         options, linking = _ALLOCATORS[self.allocator]
         compiling = list(self.flags)
         if self.pgo is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
@@ -47,17 +47,14 @@ class ContentsFile(Model):
     @property
     def kind(self) -> FillKind:
         """The key that is given."""
-        given: list[Any] = [name for name in self.model_fields_set if name != "seed"]
-        kind: FillKind = given[0]
-        return kind
+        return cast(FillKind, next(name for name in self.model_fields_set if name != "seed"))
 
     @model_validator(mode="after")
     def _one(self) -> ContentsFile:
         given = [name for name in self.model_fields_set if name != "seed"]
         if len(given) != 1 or getattr(self, given[0]) is None:
-            raise ValueProblem(
-                "a buffer's contents are one thing", value=", ".join(given) or None, remedy=CONTENTS
-            )
+            value = ", ".join(given) or None
+            raise ValueProblem("a buffer's contents are one thing", value=value, remedy=CONTENTS)
         return self
 
 
@@ -102,11 +99,9 @@ class ArgumentFile(Model):
     def _one(self) -> ArgumentFile:
         given = self.model_fields_set - {"offset"}
         if len(given) != 1 or ("offset" in self.model_fields_set and given != {"buffer"}):
-            raise ValueProblem(
-                "an argument is one thing",
-                value=", ".join(sorted(self.model_fields_set)),
-                remedy="buffer (with offset), half, float, double, bytes or lds",
-            )
+            value = ", ".join(sorted(self.model_fields_set))
+            remedy = "buffer (with offset), half, float, double, bytes or lds"
+            raise ValueProblem("an argument is one thing", value=value, remedy=remedy)
         return self
 
 
@@ -161,25 +156,18 @@ class KernelsFile(Model):
 
     @model_validator(mode="after")
     def _known(self) -> KernelsFile:
-        for name in self.outputs:
-            if name not in self.buffers:
-                raise ValueProblem(
-                    "not a buffer", key="outputs", value=name, remedy=f"buffers: {', '.join(self.buffers)}"
-                )
+        for name in set(self.outputs) - set(self.buffers):
+            remedy = f"buffers: {', '.join(self.buffers)}"
+            raise ValueProblem("not a buffer", key="outputs", value=name, remedy=remedy)
         made = [name for name, buffer in self.buffers.items() if buffer.fill == "reference"]
         if self.reference is None and (self.outputs or made):
-            raise ValueProblem(
-                "a Python file has to say what they hold",
-                key="reference",
-                value=", ".join(self.outputs or made),
-                remedy="name one beside this file, or leave outputs and contents: reference out",
-            )
+            message, value = "a Python file has to say what they hold", ", ".join(self.outputs or made)
+            remedy = "name one beside this file, or leave outputs and contents: reference out"
+            raise ValueProblem(message, key="reference", value=value, remedy=remedy)
         if self.reference is not None and not self.outputs:
-            raise ValueProblem(
-                "which buffers the reference is about", key="outputs", value=None, remedy="list them"
-            )
+            message = "which buffers the reference is about"
+            raise ValueProblem(message, key="outputs", value=None, remedy="list them")
         for name in set(self.parameters) & ({"compute_units", "gfx"} | set(self.buffers)):
-            raise ValueProblem(
-                "this name has a meaning already", key="parameters", value=name, remedy="choose another"
-            )
+            message = "this name has a meaning already"
+            raise ValueProblem(message, key="parameters", value=name, remedy="choose another")
         return self

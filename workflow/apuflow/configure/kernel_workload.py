@@ -1,38 +1,209 @@
-"""Workloads of kind ``kernels``: the file, its parameters as layer keys, and the files beside it."""
+"""Workloads of kind ``kernels``: the file, its parameters as layer keys, the files beside it, its points."""
 
 from __future__ import annotations
 
-import hashlib
+import itertools
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from apuflow.configure import labels, yaml_source
+from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, did_you_mean
-from apuflow.configure.kernel_file import ContentsFile, KernelsFile
-from apuflow.configure.kernel_work import KernelsWork, canonical_text
-from apuflow.configure.work import Work
+from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, KernelsFile, LaunchFile
+from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.files import sha256_file
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
+from apuflow.kernels.expression import evaluate, positive, text_with
+from apuflow.kernels.program import Fill, FillKind, Given, OwnBuffer, OwnLaunch, OwnProgram
 from apuflow.kernels.sources import is_compiled, language, source_files, source_identity
+from apuflow.miopen.launch import Extent, Launch
+
+if TYPE_CHECKING:
+    from apuflow.preview.profile import Profile
+
+GUEST_BYTES = 64 * 1024**2
+"""Simulated memory for the launcher, its list, the code object and the data file beside the buffers."""
+MOST_LAUNCHES = 10_000
+"""Of one point: gem5 writes a block of statistics for each."""
+
+
+@dataclass(frozen=True)
+class KernelsWork(Work):
+    """Kernels of the user's own with this point's parameters, in a directory of the project's ``root``.
+
+    ``canonical`` is everything that decides what is computed, as it enters the identity.
+    """
+
+    name: str
+    directory: Path
+    root: Path = field(compare=False)
+    spec: KernelsFile = field(compare=False)
+    parameters: tuple[tuple[str, int], ...]
+    canonical: str
+    label: tuple[str, ...] = field(default=(), compare=False)
+    direction: None = None
+    executed: ClassVar[bool] = True
+
+    @property
+    @override
+    def text(self) -> str:
+        return self.canonical
+
+    @property
+    @override
+    def device_bytes(self) -> int:
+        return sum(buffer.size for buffer in self.buffers())
+
+    @property
+    @override
+    def simulated_bytes(self) -> int:
+        return 2 * self.device_bytes + GUEST_BYTES
+
+    @override
+    def launches(self, compute_units: int) -> tuple[Launch, ...]:
+        message = "these are kernels of your own, which no layer launches"
+        raise NotModelled(message, key="workload", value=self.name, remedy="name a workload of layers")
+
+    @override
+    def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
+        return _previewed(self, compute_units, gfx)
+
+    def buffers(self) -> tuple[OwnBuffer, ...]:
+        """Its memory; raises ConfigError for a size that cannot be."""
+        return _buffers(self)
+
+    def program(self, compute_units: int, gfx: str) -> OwnProgram:
+        """What runs on a machine; ConfigError for a wrong expression or too many launches."""
+        names = dict(self.parameters) | {"compute_units": compute_units}
+        reference = self.spec.reference
+        return OwnProgram(
+            name=self.name,
+            compile=text_with(self.spec.compile, names | {"gfx": gfx}, "compile"),
+            buffers=self.buffers(),
+            launches=tuple(self._launches(names, gfx)),
+            outputs=self.spec.outputs,
+            reference=self.root / self.directory / reference if reference is not None else None,
+            tolerance=self.spec.tolerance,
+            parameters=names,
+        )
+
+    def _launches(self, names: Mapping[str, int], gfx: str) -> Iterator[OwnLaunch]:
+        count = 0
+        for number, spec in enumerate(self.spec.launches):
+            key = f"launches.{number}"
+            repeat = positive(spec.repeat, names, f"{key}.repeat")
+            count += repeat
+            if count > MOST_LAUNCHES:
+                message, remedy = f"more than {MOST_LAUNCHES} launches", "launch a kernel fewer times"
+                raise ConfigError(message, key=f"{key}.repeat", value=repeat, remedy=remedy)
+            source = text_with(spec.source or self.spec.source, {"gfx": gfx}, "source")
+            launch = _launch(spec, self.directory / source, names, self.spec.buffers, key)
+            yield from itertools.repeat(launch, repeat)
+
+
+@lru_cache(maxsize=4096)
+def _previewed(
+    work: KernelsWork, compute_units: int, gfx: str
+) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
+    from apuflow.kernels.previewed import as_launches, profiles_of
+
+    program = work.program(compute_units, gfx)
+    return as_launches(program), profiles_of(program, f"{work.canonical} {compute_units}", gfx, work.root)
+
+
+@lru_cache(maxsize=4096)
+def _buffers(work: KernelsWork) -> tuple[OwnBuffer, ...]:
+    names = dict(work.parameters)
+    return tuple(
+        OwnBuffer(
+            name,
+            spec.type,
+            positive(spec.elements, names, f"buffers.{name}.elements"),
+            _fill(spec.contents, work.root / work.directory),
+        )
+        for name, spec in work.spec.buffers.items()
+    )
+
+
+def _fill(contents: ContentsFile | FillKind, directory: Path) -> Fill:
+    if isinstance(contents, str):
+        return Fill(contents, (0,) if contents == "uniform" else ())
+    values: dict[str, tuple[float, ...]] = {
+        "uniform": (contents.uniform or 0,),
+        "modulo": (contents.seed, contents.modulo or 256),
+        "constant": (contents.constant or 0,),
+        "values": contents.values or (),
+    }
+    file = None if contents.file is None else directory / contents.file
+    return Fill(contents.kind, values.get(contents.kind, ()), file)
+
+
+def _launch(
+    spec: LaunchFile, source: Path, names: Mapping[str, int], buffers: Mapping[str, BufferFile], key: str
+) -> OwnLaunch:
+    grid = _extent(spec.grid, names, f"{key}.grid")
+    workgroup = _extent(spec.workgroup, names, f"{key}.workgroup")
+    given = tuple(
+        _given(argument, names, buffers, f"{key}.arguments.{number}")
+        for number, argument in enumerate(spec.arguments)
+    )
+    lds = evaluate(spec.lds, names, f"{key}.lds")
+    if lds < 0:
+        raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
+    return OwnLaunch(source, spec.kernel, grid, workgroup, given, lds)
+
+
+def _extent(sizes: tuple[int | str, ...], names: Mapping[str, int], key: str) -> Extent:
+    x, y, z = (*(positive(size, names, key) for size in sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def _given(
+    argument: ArgumentFile | float | str, names: Mapping[str, int], buffers: Mapping[str, object], key: str
+) -> Given:
+    if isinstance(argument, str) and argument in buffers:
+        return Given("buffer", argument)
+    if isinstance(argument, (int, str)):
+        return Given("integer", evaluate(argument, names, key))
+    if isinstance(argument, float):
+        return Given("real", argument)
+    if argument.buffer is not None:
+        if argument.buffer not in buffers:
+            remedy = f"buffers: {', '.join(buffers)}"
+            raise ConfigError("not a buffer", key=key, value=argument.buffer, remedy=remedy)
+        return Given("buffer", argument.buffer, evaluate(argument.offset, names, key))
+    if argument.bytes is not None:
+        return Given("bytes", argument.bytes)
+    if argument.lds is not None:
+        return Given("lds", positive(argument.lds, names, f"{key}.lds"))
+    for kind in ("half", "float", "double"):
+        if (value := getattr(argument, kind)) is not None:
+            return Given("real", value, type=kind)
+    raise AssertionError(argument)
+
+
+def canonical_text(spec: KernelsFile, parameters: Mapping[str, int], files: Mapping[str, str]) -> str:
+    """Everything that decides what is computed, as JSON; ``files``: hash of each that it reads, by role."""
+    parts = spec.model_dump(
+        mode="json", exclude={"description", "notes", "runs_on", "parameters"}, exclude_defaults=True
+    )
+    parts |= {"parameters": dict(sorted(parameters.items())), "files": dict(files)}
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class KernelsWorkload(Workload):
-    """Kernels of the user's own.
-
-    Attributes:
-        spec: its file.
-        directory: where its files are, from the project's directory ``root``.
-    """
+    """Kernels of the user's own, in a directory of the project's ``root``."""
 
     kind: ClassVar[str] = "kernels"
     title: ClassVar[str] = "kernels of your own"
@@ -106,12 +277,11 @@ class KernelsWorkload(Workload):
                 hashes[role] = source_identity(path)
                 continue
             try:
-                hashes[role] = hashlib.sha256(path.read_bytes()).hexdigest()
+                hashes[role] = sha256_file(path)
             except OSError as error:
+                remedy = "put it beside the workload's file, or correct its name there"
                 raise ConfigError(
-                    f"cannot read the {role}: {error.strerror}",
-                    file=path,
-                    remedy="put it beside the workload's file, or correct its name there",
+                    f"cannot read the {role}: {error.strerror}", file=path, remedy=remedy
                 ) from None
         return hashes
 
@@ -129,13 +299,10 @@ class KernelsWorkload(Workload):
         changed = sorted(name for name in layer if layer[name] != self.spec.parameters[name])
         try:
             work = KernelsWork(
-                self.name,
-                self.directory,
-                self.root,
-                self.spec,
+                *(self.name, self.directory, self.root, self.spec),
                 tuple(parameters.items()),
                 canonical_text(self.spec, parameters, self._hashes),
-                tuple(labels.value_part(name, parameters[name]) for name in changed),
+                tuple(value_part(name, parameters[name]) for name in changed),
             )
             work.program(1, next(iter(GPUS)))
         except ConfigError as error:

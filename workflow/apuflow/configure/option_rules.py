@@ -10,43 +10,31 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from apuflow.configure.cache_rules import cache_problems
 from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
+from apuflow.configure.structure_rules import OptionProblem, cache_problems
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.core.units import clock_hertz, format_clock, format_size, is_voltage, size_bytes, volts
+from apuflow.core.units import clock_hertz, format_clock, format_size, size_bytes, volts
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 MAX_INT = 2**31 - 1
 """gem5's parameters are C ints."""
 
 
-@dataclass(frozen=True)
-class OptionProblem:
-    """One thing that is wrong with an option's value."""
-
-    option: str
-    value: Scalar
-    message: str
-    remedy: str
-
-
 def check_one(name: str, value: object, release: str) -> OptionProblem | None:
     """What is wrong with one option at one value, taken alone."""
     if isinstance(value, (bool, int, float, str)):
-        return _check_one(name, value, type(value).__name__, release)
-    return _check_one.__wrapped__(name, value, type(value).__name__, release)
+        return _check_one(name, value, release)
+    return _check_one.__wrapped__(name, value, release)
 
 
-@lru_cache(maxsize=65536)
-def _check_one(name: str, value: Any, kind: str, release: str) -> OptionProblem | None:
-    """``kind``: its type's name; 1, 1.0 and true are equal, and one of them alone is a number of units."""
+@lru_cache(maxsize=65536, typed=True)
+def _check_one(name: str, value: Any, release: str) -> OptionProblem | None:
     option = catalogue().get(name)
-    shown: Scalar = value if kind in ("bool", "int", "float", "str") else str(value)
+    shown: Scalar = value if isinstance(value, (bool, int, float, str)) else str(value)
     if option is None:
         return OptionProblem(name, shown, "apu_se.py has no such option", _did_you_mean(name))
     problem = _role_problem(option, release) or _value_problem(option, value, release)
@@ -54,48 +42,38 @@ def _check_one(name: str, value: Any, kind: str, release: str) -> OptionProblem 
 
 
 def check(options: Mapping[str, Scalar], release: str) -> tuple[OptionProblem, ...]:
-    """What is wrong with these options together: each alone, then the rules between them.
+    """What is wrong with these options of a release together: each alone, then the rules between them.
 
-    Args:
-        options: values by name; those left out have the release's default.
-        release: a gem5 release that the catalogue describes.
+    Options that are left out have the release's default.
     """
     alone = tuple(p for name, value in options.items() if (p := check_one(name, value, release)) is not None)
     if alone:
         return alone
     full = {**_defaults(release), **options}
-    found = list(_together(options, full, release))
-    for names, message, remedy in cache_problems(full):
-        name = next((name for name in names if name in options), names[0])
-        found.append(OptionProblem(name, full[name], message, remedy))
-    return tuple(found)
+    return (*_together(options, full, release), *cache_problems(options, full))
 
 
 def defaults(release: str) -> dict[str, Scalar]:
     """Every option that this workflow passes to ``apu_se.py``, at its default.
 
     Options without a default (thresholds, prefetchers) are absent; ``mem-size`` has gem5's 512 MB here, which
-    ``apuflow.configure.points`` replaces by what the workload needs.
+    ``apuflow.engines.resolve`` replaces by what the workload needs.
     """
     return dict(_defaults(release))
 
 
 @lru_cache(maxsize=len(RELEASES))
 def _defaults(release: str) -> Mapping[str, Scalar]:
-    result: dict[str, Scalar] = {}
-    for name, option in catalogue().items():
-        if option.role == "machine" and option.known_to(release):
-            value = option.workflow_default
-            if value is None:
-                value = option.default_at(release)
-            if value is not None:
-                result[name] = value
-    return result
+    known = {
+        name: option.default_at(release) if option.workflow_default is None else option.workflow_default
+        for name, option in catalogue().items()
+        if option.role == "machine" and option.known_to(release)
+    }
+    return {name: value for name, value in known.items() if value is not None}
 
 
 @lru_cache(maxsize=1)
 def _garnet_options() -> tuple[str, ...]:
-    """Options that only the garnet network reads."""
     return tuple(name for name, option in catalogue().items() if option.needs_garnet)
 
 
@@ -134,15 +112,11 @@ def _role_problem(option: Option, release: str) -> tuple[str, str] | None:
     if option.role == "ignored":
         return "apu_se.py accepts this option and ignores it", instead
     if option.role == "refused":
-        return f"apu_se.py accepts this option, but it {_starts_with_verb(option)}", instead
+        why = f": {option.meaning}" if option.meaning else ""
+        return f"apu_se.py accepts this option, but it does not work here{why}", instead
     if option.role == "workflow":
         return f"this workflow sets it ({option.meaning})", f"leave it out: {option.instead}"
     return None
-
-
-def _starts_with_verb(option: Option) -> str:
-    text = option.meaning
-    return f"does not work here: {text}" if text else "does not work here"
 
 
 def _value_problem(option: Option, value: object, release: str) -> tuple[str, str] | None:
@@ -159,10 +133,8 @@ def _value_problem(option: Option, value: object, release: str) -> tuple[str, st
         return "out of range", f"{option.minimum} to {maximum}"
     if option.power_of_two and value & (value - 1):
         below = 1 << (value.bit_length() - 1)
-        return (
-            "must be a power of two: gem5 takes the logarithm and addresses fewer of them",
-            f"{below} or {below * 2}",
-        )
+        message = "must be a power of two: gem5 takes the logarithm and addresses fewer of them"
+        return message, f"{below} or {below * 2}"
     if option.multiple_of and value % option.multiple_of:
         return f"must be a multiple of {option.multiple_of}", f"{value - value % option.multiple_of}"
     return None
@@ -170,16 +142,14 @@ def _value_problem(option: Option, value: object, release: str) -> tuple[str, st
 
 def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
     kind = option.type
+    whole = isinstance(value, int) and not isinstance(value, bool)
     if kind == "flag":
         return None if isinstance(value, bool) else ("true or false is expected", "true gives the flag")
     if kind == "int":
-        if isinstance(value, int) and not isinstance(value, bool):
-            return None
-        return "a whole number is expected", f"for example {option.default or option.minimum or 1}"
+        example = f"for example {option.default or option.minimum or 1}"
+        return None if whole else ("a whole number is expected", example)
     if kind == "size":
-        size = size_bytes(value) if isinstance(value, str) else None
-        if isinstance(value, int) and not isinstance(value, bool):
-            size = value
+        size = size_bytes(value) if isinstance(value, str) else whole and value
         return None if size else ("a size above zero is expected", _size_remedy(str(value)))
     if not isinstance(value, str):
         unit = {"clock": "GHz", "voltage": "V"}.get(kind)
@@ -189,7 +159,7 @@ def _type_problem(option: Option, value: object) -> tuple[str, str] | None:
         return "text is expected", "quote it"
     if kind == "clock" and clock_hertz(value) is None:
         return "a clock is expected", "for example 1GHz or 800MHz"
-    if kind == "voltage" and not is_voltage(value):
+    if kind == "voltage" and volts(value) is None:
         return "a voltage is expected", "for example 1.0V"
     if kind == "text" and not _NAME.fullmatch(value):
         return "a name of letters, digits, - and _ is expected", "see docs/configuration.md"
@@ -210,6 +180,8 @@ def _size_remedy(text: str) -> str:
 def _together(
     given: Mapping[str, Scalar], options: Mapping[str, Scalar], release: str
 ) -> Iterator[OptionProblem]:
+    """Rules between the values of several options."""
+
     def problem(name: str, message: str, remedy: str) -> OptionProblem:
         return OptionProblem(name, options[name], message, remedy)
 
@@ -223,9 +195,8 @@ def _together(
         remedy = "leave dgpu out" if dgpu else "set dgpu: true"
         yield problem("gfx-version", wrong, f"{' or '.join(alike)}, or {remedy}")
     if options["TLB-config"] == "2CU" and number("num-compute-units") % 2:
-        yield problem(
-            "TLB-config", "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
-        )
+        wrong, remedy = "2CU needs an even number of compute units", "perCU, or an even num-compute-units"
+        yield problem("TLB-config", wrong, remedy)
     if "cu-per-sa" in given or "sa-per-complex" in given:
         units, array, arrays = map(number, ("num-compute-units", "cu-per-sa", "sa-per-complex"))
         if units % array or array * arrays > units:
@@ -239,17 +210,11 @@ def _together(
     granule = number("vreg-min-alloc")
     for name in ("vreg-file-size", "sreg-file-size"):
         if number(name) % granule:
-            yield problem(
-                name,
-                f"must be a multiple of vreg-min-alloc ({granule}), which both register files use",
-                f"{number(name) // granule * granule or granule}",
-            )
+            wrong = f"must be a multiple of vreg-min-alloc ({granule}), which both register files use"
+            yield problem(name, wrong, f"{number(name) // granule * granule or granule}")
     if number("bw-scalor") > 0 and size_bytes(str(options.get("tcc-size", "256kB"))) != 256 * 1024:
-        yield problem(
-            "tcc-size",
-            "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit",
-            "leave tcc-size out, or set bw-scalor to 0",
-        )
+        wrong = "has no effect when bw-scalor is above 0: gem5 then gives the TCC 128 kB per compute unit"
+        yield problem("tcc-size", wrong, "leave tcc-size out, or set bw-scalor to 0")
     if dgpu and options["m-type"] not in (5, 6):
         yield problem("m-type", "dgpu always sets it to 6", "leave m-type out")
     if "pf-type" in options and "TLB-prefetch" not in options:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 from pydantic import TypeAdapter
 
 from apuflow.configure import option_rules
-from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups
-from apuflow.configure.software import Software
-from apuflow.configure.work import Work, launches_products
+from apuflow.configure.sweep_keys import WORKGROUPS, FewerWorkgroups
+from apuflow.configure.work import Software, Work, launches_products
 from apuflow.configure.workloads import KINDS
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError
@@ -37,12 +36,6 @@ class Point:
     """One run.
 
     Attributes:
-        workload: its name.
-        kind: of the workload.
-        work: what runs.
-        software: what runs it.
-        release: name of the gem5 release.
-        release_facts: what that release does.
         axes: what varies in the sweep, layer keys as ``layer.<key>``.
         label: what sets the point apart from the release's defaults and the workload as shipped; readable,
             safe as a file name, the same in every sweep that has this point.
@@ -76,7 +69,7 @@ class Point:
             "direction": self.direction,
             **self.software.content(),
             **content_part(self.inputs),
-            **({KEY: self.workgroups.model_dump()} if self.workgroups is not None else {}),
+            **({WORKGROUPS: self.workgroups.model_dump()} if self.workgroups is not None else {}),
             "options_of": self.options_of,
             "defaults": _defaults(self.options_of)[1],
             "options": dict(self.read),
@@ -140,8 +133,7 @@ class Point:
     def row(self, known: dict[int, str] | None = None) -> dict[str, str]:
         """Its fields as texts, of which ``of_row`` makes it again; JSON where a field is no text.
 
-        Args:
-            known: texts by ``id`` of a field's object, which points share; their texts are added.
+        ``known`` has texts by ``id`` of a field's object, which points share; theirs are added.
         """
         known = {} if known is None else known
         row = {}
@@ -157,10 +149,7 @@ class Point:
 
     @classmethod
     def of_row(cls, row: Mapping[str, str]) -> Point:
-        """The point whose fields a row has; other columns are passed over.
-
-        Points that are read share the fields that have the same text.
-        """
+        """The point whose fields a row has. Points share the fields that have the same text."""
         return cls(**{name: _value(name, row[name]) for name in _adapters()})
 
 

@@ -1,12 +1,11 @@
 """Whose kernels compute the matrix products of a sweep's points, decided from configuration alone.
 
-A sweep's ``products`` comes before that of the site. Without both it is rocBLAS' own kernels, which engine
-gem5-kernels needs two checkouts for. Neither a network nor a directory is asked: every machine decides alike.
+A sweep's ``products`` comes before that of the site. Without both it is rocBLAS' own kernels. Neither a
+network nor a directory is asked: every machine decides alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,53 +36,35 @@ def in_preview(site: Site) -> Decision:
 
 
 def on_gem5(site: Site) -> Decision:
-    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile.
+    """Of engine gem5-kernels, which needs the sources of rocBLAS and Tensile: checkouts or mirrors.
 
-    They are to be had where the site names a checkout or a mirror of each. A site that names none of MIOpen
-    either has git fetch all of them from their public addresses.
+    A site that names none of MIOpen either has git fetch all of them from their public addresses.
     """
-    given = _given(site)
-    if given is not None:
-        return given
-    missing = list(_missing(site))
-    if not missing:
-        return Decision("rocblas")
+    mirrors = site.mirrors
+    missing: list[str] = []
+    if site.miopen_source or mirrors.miopen:
+        missing += [] if site.rocblas_source or mirrors.rocblas else ["rocBLAS"]
+        missing += [] if site.tensile_source or mirrors.tensile else ["Tensile"]
+    if (given := _given(site)) or not missing:
+        return given or Decision("rocblas")
+    keys = (f"{name.lower()}_source (or mirrors.{name.lower()})" for name in missing)
     return Decision(
         "stand-in",
         f"configs/site.yaml names sources of MIOpen and none of {' and '.join(missing)}; name "
-        f"{' and '.join(f'{name.lower()}_source (or mirrors.{name.lower()})' for name in missing)} for "
-        "rocBLAS' own kernels",
+        f"{' and '.join(keys)} for rocBLAS' own kernels",
     )
 
 
 def refuse_missing_checkouts(site: Site, root: Path) -> None:
-    """Refuse checkouts of rocBLAS and Tensile that the site names and that are not there.
-
-    Raises:
-        ConfigError: there is no such directory.
-    """
+    """Refuse (ConfigError) checkouts of rocBLAS and Tensile that the site names and that are not there."""
     for key in ("rocblas_source", "tensile_source"):
         given: str | None = getattr(site, key)
         if given is not None and not (root / given).is_dir():
-            raise ConfigError(
-                "no such directory",
-                file="configs/site.yaml",
-                key=key,
-                value=given,
-                remedy=f"name a checkout at rocm-4.0.0, or {WITHOUT}",
-            )
+            file, remedy = "configs/site.yaml", f"name a checkout at rocm-4.0.0, or {WITHOUT}"
+            raise ConfigError("no such directory", file=file, key=key, value=given, remedy=remedy)
 
 
 def _given(site: Site) -> Decision | None:
     if site.products is None:
         return None
     return Decision(site.products, "`products` is set to it" if site.products == "stand-in" else "")
-
-
-def _missing(site: Site) -> Iterator[str]:
-    if not (site.miopen_source or site.mirrors.miopen):
-        return
-    if not (site.rocblas_source or site.mirrors.rocblas):
-        yield "rocBLAS"
-    if not (site.tensile_source or site.mirrors.tensile):
-        yield "Tensile"

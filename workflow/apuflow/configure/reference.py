@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, get_args
 
 from apuflow.configure.base import Model
-from apuflow.configure.catalogue import Option, catalogue
-from apuflow.configure.fewer_workgroups import FewerWorkgroups
-from apuflow.configure.figure_choice import FigureChoice
+from apuflow.configure.catalogue import CHOICE_CHANGES, Option, catalogue
 from apuflow.configure.gem5_build import Build
-from apuflow.configure.image_repair import Repair
-from apuflow.configure.image_source import ImageSource
-from apuflow.configure.kernel_file import (
-    ArgumentFile,
-    BufferFile,
-    ContentsFile,
-    LaunchFile,
-)
-from apuflow.configure.loading import load_release, release_names
-from apuflow.configure.machine import Machine
+from apuflow.configure.image_source import ImageSource, Repair
+from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, LaunchFile
+from apuflow.configure.loading import load_release, release_names, suite_names
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
-from apuflow.configure.sampling import Sampling
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
-from apuflow.configure.suite import SuiteFile
-from apuflow.configure.suite_reference import KIND_HEADINGS, SUITE_HEADINGS, kind_rows, suite_rows
-from apuflow.configure.sweep import Limits, Sweep
+from apuflow.configure.suite import SuiteFile, load_suite
+from apuflow.configure.sweep import Limits, Machine, Sweep
+from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
+from apuflow.core import paths
 from apuflow.launcher.defects import DEFECTS
 from apuflow.operations.registry import kinds_text
+from apuflow.suites.spec import Refused, Spec
+from apuflow.suites.step import Choice
+from apuflow.suites.suite import Suite
 
 _LEVEL = re.compile(r"\bL[123](?=[A-Z]|\b)")
 """Options of the three levels of TLBs that are alike share a row."""
+SUITE_HEADINGS = ("suite", "steps", "distinct", "learnt values", "multiply-adds", "published", "not run")
+KIND_HEADINGS = ("in a table", "runs as", "not run, and why")
 _MARK = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.S)
 
 MODELS: dict[str, type[Model]] = {
@@ -75,19 +74,7 @@ def refresh(text: str) -> str:
 
 
 def _part(name: str) -> str:
-    if name == "options":
-        return options_text()
-    if name == "ignored":
-        return ignored_text()
-    if name == "operations":
-        return kinds_text()
-    if name == "suites":
-        return _table(SUITE_HEADINGS, suite_rows(Path()))
-    if name == "steps":
-        return _table(KIND_HEADINGS, kind_rows(Path()))
-    if name == "defects":
-        return defects_text()
-    return keys_text(MODELS[name])
+    return _PARTS[name]() if name in _PARTS else keys_text(MODELS[name])
 
 
 def keys_text(model: type[Model]) -> str:
@@ -113,11 +100,8 @@ def keys_text(model: type[Model]) -> str:
 def options_text() -> str:
     """Options that are free to choose, by group."""
     parts = []
-    groups: dict[str, list[Option]] = {}
-    for option in catalogue().values():
-        if option.role == "machine":
-            groups.setdefault(option.group, []).append(option)
-    for group, options in groups.items():
+    free = (option for option in catalogue().values() if option.role == "machine")
+    for group, options in itertools.groupby(free, lambda option: option.group):
         levels: dict[tuple[str, ...], list[Option]] = {}
         for option in options:
             alike = tuple(_LEVEL.sub("Lx", text) for text in (option.name, _kind(option), _meaning(option)))
@@ -168,12 +152,59 @@ def defects_text(root: Path = Path()) -> str:
     return _table(("name", "instructions", "what gem5 does", "releases"), rows)
 
 
+def suites_text(root: Path = Path()) -> str:
+    """What there is in each suite; of all its sets, forward, backward and update."""
+    with (root / paths.network_table("index")).open(encoding="utf-8") as stream:
+        published = {row["network"]: row["check"] for row in csv.DictReader(stream)}
+    return _table(
+        SUITE_HEADINGS, [_row(suite, published.get(suite.table.stem, "")) for suite in _suites(root)]
+    )
+
+
+def steps_text(root: Path = Path()) -> str:
+    """What each kind of step runs as, unless all run as the operation of the same name."""
+    kinds: dict[str, dict[str, None]] = {}
+    reasons: dict[str, dict[str, None]] = {}
+    for suite in _suites(root):
+        for step, spec in suite.specified(Choice()):
+            kinds.setdefault(step.op, {})
+            if isinstance(spec, Spec):
+                kinds[step.op][f"`{spec.kind}`"] = None
+            else:
+                reasons.setdefault(step.op, {})[spec.why] = None
+    rows = [(op, _or_dash(kinds[op]), _or_dash(reasons.get(op, {}))) for op in sorted(kinds)]
+    return _table(KIND_HEADINGS, [row for row in rows if row[1:] != (f"`{row[0]}`", "-")])
+
+
+def _suites(root: Path) -> list[Suite]:
+    return [load_suite(name, root) for name in suite_names(root)]
+
+
+def _row(suite: Suite, published: str) -> tuple[str, ...]:
+    found = suite.specified(Choice())
+    left = Counter(step.op for step, spec in found if isinstance(spec, Refused))
+    network = suite.network or suite.sequence
+    return (
+        f"`{suite.name}`",
+        str(len(found)),
+        str(len({spec for _, spec in found if isinstance(spec, Spec)})),
+        f"{network.params:,}" if network else "-",
+        f"{network.macs / 1e9:,.3f} G" if network else "-",
+        published or "-",
+        _or_dash(f"{count} {op}" for op, count in left.items()),
+    )
+
+
+def _or_dash(parts: Iterable[str]) -> str:
+    return ", ".join(parts) or "-"
+
+
 def _kind(option: Option) -> str:
     if option.choices:
         later = [
             f"; {release}: {'and ' if key == 'added_choices' else ''}{_listed(change[key])}"
             for release, change in (option.changes or {}).items()
-            for key in ("choices", "added_choices")
+            for key in CHOICE_CHANGES
             if key in change
         ]
         return _listed(option.choices) + "".join(later)
@@ -244,3 +275,14 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines.append("|" + "---|" * len(list(headings)))
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+_PARTS: dict[str, Callable[[], str]] = {
+    "options": options_text,
+    "ignored": ignored_text,
+    "operations": kinds_text,
+    "suites": suites_text,
+    "steps": steps_text,
+    "defects": defects_text,
+}
+"""Tables that are no model's, by name."""

@@ -5,40 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
-from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, did_you_mean
+from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, one_of
 from apuflow.configure.catalogue import RELEASES
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
-from apuflow.configure.ruby_sets import UPSTREAM_BITS
+from apuflow.configure.structure_rules import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
-from apuflow.core.gpus import GPUS
-from apuflow.core.isa import BuildTarget
+from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.record import ReleaseFacts
 from apuflow.launcher.defects import DefectName
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 
-
-def _gpu(value: str) -> str:
-    if value not in GPUS:
-        raise ValueProblem("not a GPU that gem5 models", value=value, remedy=f"one of {', '.join(GPUS)}")
-    return value
-
-
-Gfx: TypeAlias = Annotated[str, AfterValidator(_gpu), Field(json_schema_extra={"enum": list(GPUS)})]
-"""A GPU of ``apuflow.core.gpus``."""
-
-
-def _counter(value: str) -> str:
-    if value not in COUNTER_NAMES:
-        remedy = f"{did_you_mean(value, COUNTER_NAMES)}docs/metrics.md lists the counters"
-        raise ValueProblem("there is no such counter", value=value, remedy=remedy)
-    return value
-
-
-CounterName: TypeAlias = Annotated[str, AfterValidator(_counter)]
-"""A counter of the tables."""
+Gfx: TypeAlias = Annotated[
+    str, one_of(GPUS, "not a GPU that gem5 models"), Field(json_schema_extra={"enum": list(GPUS)})
+]
+CounterName: TypeAlias = Annotated[
+    str, one_of(COUNTER_NAMES, "there is no such counter", "docs/metrics.md lists the counters")
+]
+DescribedRelease: TypeAlias = Annotated[
+    Text, one_of(RELEASES, "the option catalogue does not describe this release")
+]
 
 
 class Source(Model):
@@ -53,8 +41,7 @@ class Gem5Source(Source):
     """gem5's sources."""
 
     patches: ListOf[Text] = Field(
-        (),
-        description="patch files (git diff), applied in this order; part of the identity of results",
+        (), description="patch files (git diff), applied in this order; part of the identity of results"
     )
     build: Build = Field(Build(), description="how it is compiled; left out: as upstream compiles it")
 
@@ -84,15 +71,13 @@ class Capabilities(Model):
     """
 
     gem5_version: Text | None = Field(
-        None,
-        description="what it prints after `gem5 version`; tables flag runs of another one",
+        None, description="what it prints after `gem5 version`; tables flag runs of another one"
     )
     per_kernel_statistics: bool = Field(description="apu_se.py dumps and resets statistics after each kernel")
     stdout_file: Text = Field(description="name of redirected standard output: simout or simout.txt")
     stderr_file: Text = Field(description="name of redirected standard error: simerr or simerr.txt")
     barrier_slots: int = Field(
-        ge=1,
-        description="workgroups of several wavefronts that a CU holds (`num_barrier_slots` in `GPU.py`)",
+        ge=1, description="workgroups of several wavefronts that a CU holds (`num_barrier_slots` in `GPU.py`)"
     )
     set_bits: int = Field(
         UPSTREAM_BITS,
@@ -116,17 +101,7 @@ class Capabilities(Model):
 
 FACTS: Final = ("options", "build_targets", *Capabilities.model_fields)
 """What a release's file says of a gem5 that ``origins`` can say the origin of."""
-
-
-def _fact(value: str) -> str:
-    if value not in FACTS:
-        remedy = f"{did_you_mean(value, FACTS)}one of {', '.join(FACTS)}"
-        raise ValueProblem("there is no such fact of a release", value=value, remedy=remedy)
-    return value
-
-
-FactName: TypeAlias = Annotated[str, AfterValidator(_fact)]
-"""A fact of a release."""
+FactName: TypeAlias = Annotated[str, one_of(FACTS, "there is no such fact of a release")]
 
 
 class Release(Model):
@@ -134,7 +109,7 @@ class Release(Model):
 
     name: Name = Field(description="the file's name; not written in the file")
     description: Text
-    options_of: Text = Field(
+    options_of: DescribedRelease = Field(
         description=f"release whose apu_se.py options hold, {RELEASES[0]} to {RELEASES[-1]}"
     )
     known_by: Literal["sources", "nearest"] = Field(
@@ -142,7 +117,9 @@ class Release(Model):
         description="nearest: options and capabilities are those of the nearest known release, and every "
         "row has a flag",
     )
-    nearest: Text | None = Field(None, description="the release whose facts those are; left out: options_of")
+    nearest: DescribedRelease | None = Field(
+        None, description="the release whose facts those are; left out: options_of"
+    )
     origins: dict[FactName, Literal["sources", "notes"]] = Field(
         {},
         description="with `known_by: nearest`, what is known: from `sources` (single files) or `notes` "
@@ -160,26 +137,13 @@ class Release(Model):
     miopen: Miopen
     capabilities: Capabilities
 
-    @field_validator("options_of", "nearest")
-    @classmethod
-    def _described(cls, value: str | None) -> str | None:
-        if value is not None and value not in RELEASES:
-            raise ValueProblem(
-                "the option catalogue does not describe this release",
-                value=value,
-                remedy=f"one of {', '.join(RELEASES)}",
-            )
-        return value
-
     @field_validator("nearest", "origins")
     @classmethod
     def _of_a_release_that_is_not_known(cls, value: object, info: ValidationInfo) -> object:
         if value and info.data.get("known_by") == "sources":
-            raise ValueProblem(
-                "belongs to a release that is not known",
-                value="known_by: sources",
-                remedy="leave it out: everything was read; or say `known_by: nearest`",
-            )
+            message = "belongs to a release that is not known"
+            remedy = "leave it out: everything was read; or say `known_by: nearest`"
+            raise ValueProblem(message, value="known_by: sources", remedy=remedy)
         return value
 
     @field_validator("build_targets")
@@ -189,24 +153,22 @@ class Release(Model):
             for name in names:
                 needed = GPUS[name].isa.build_target
                 if needed != target:
-                    remedy = f"list it at {needed}"
-                    raise ValueProblem(
-                        f"{target} does not run this GPU", key=target, value=name, remedy=remedy
-                    )
+                    message, remedy = f"{target} does not run this GPU", f"list it at {needed}"
+                    raise ValueProblem(message, key=target, value=name, remedy=remedy)
         return value
 
     @field_validator("capabilities")
     @classmethod
     def _defects_of_every_build(cls, value: Capabilities, info: ValidationInfo) -> Capabilities:
         built = set(info.data.get("build_targets", value.instruction_defects))
-        if set(value.instruction_defects) != built:
-            raise ValueProblem(
-                "must name the builds of build_targets",
-                key="instruction_defects",
-                value=", ".join(value.instruction_defects) or "none",
-                remedy=f"a list, maybe empty, for {' and '.join(sorted(built))}",
-            )
-        return value
+        if set(value.instruction_defects) == built:
+            return value
+        raise ValueProblem(
+            "must name the builds of build_targets",
+            key="instruction_defects",
+            value=", ".join(value.instruction_defects) or "none",
+            remedy=f"a list, maybe empty, for {' and '.join(sorted(built))}",
+        )
 
     def facts_on(self, gfx: str) -> ReleaseFacts:
         """What the record of a run on this release and GPU architecture says of it."""
@@ -241,9 +203,6 @@ class Release(Model):
         for target, supported in self.build_targets.items():
             if gfx in supported:
                 return target
-        raise ConfigError(
-            f"gem5 {self.name} cannot run this GPU architecture",
-            key="gfx-version",
-            value=gfx,
-            remedy=f"one of {', '.join(self.gfx)}, or another release",
-        )
+        message = f"gem5 {self.name} cannot run this GPU architecture"
+        remedy = f"one of {', '.join(self.gfx)}, or another release"
+        raise ConfigError(message, key="gfx-version", value=gfx, remedy=remedy)

@@ -14,12 +14,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from apuflow.configure.catalogue import Option, catalogue
-from apuflow.configure.machine import Machine
+from apuflow.configure.catalogue import CHOICE_CHANGES, Option, catalogue
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.suite import CHOICES, SuiteFile
-from apuflow.configure.sweep import Sweep
+from apuflow.configure.sweep import Machine, Sweep
 from apuflow.configure.workloads import schemas
 from apuflow.core.engines import ENGINES
 from apuflow.dnnmark import LAYER_KEYS
@@ -58,44 +57,31 @@ def _text(name: str, schema: dict[str, Any]) -> str:
 
 def _with_options(properties: dict[str, Any]) -> None:
     """Offer the options by name where a mapping of options, axes or exclusions is expected."""
+    text = {"type": "string"}
     values = {name: _value(option) for name, option in catalogue().items() if option.role == "machine"}
-    places = {"release": {"type": "string"}, "machine": {"type": "string"}}
-    lists = {name: _axis(value) for name, value in {**values, **places}.items()}
-    lists["layer"] = _layer(_axis(_LAYER_VALUE))
-    either = {name: {"anyOf": [value, _axis(value)]} for name, value in {**values, **places}.items()}
-    either["layer"] = _layer({})
-    if "options" in properties:
-        properties["options"] |= _closed(values)
-    if "layer" in properties:
-        properties["layer"] |= _layer(_LAYER_VALUE)
-    if "axes" in properties:
-        properties["axes"] |= _closed(lists)
-    if "zip" in properties:
-        repeating = {name: _axis(value, unique=False) for name, value in {**values, **places}.items()}
-        repeating["layer"] = _layer(_axis(_LAYER_VALUE, unique=False))
-        properties["zip"]["items"] = _closed(repeating)
-    if "layers" in properties:
-        lines = {"type": "array", "items": _layer(_LAYER_VALUE), "minItems": 1}
-        properties["layers"] |= {"anyOf": [{"type": "string"}, lines]}
-        properties["layers"].pop("type", None)
-        properties["layers"].pop("items", None)
-    if "baseline" in properties:
-        properties["baseline"] |= {
-            "properties": {"layer": _layer(_LAYER_VALUE)},
-            "additionalProperties": _LAYER_VALUE,
-        }
-    if "exclude" in properties:
-        properties["exclude"]["items"] = _closed(either)
-    if "engines" in properties:
-        names = {"enum": list(ENGINES)}
-        properties["engines"] |= {"anyOf": [names, {"type": "array", "items": names, "minItems": 1}]}
-        properties["engines"].pop("type", None)
-        properties["engines"].pop("items", None)
-    for key in {"workloads", "suites"} & set(properties):
-        listed = {"type": "array", "items": {"type": "string"}}
-        properties[key] |= {"anyOf": [{"type": "string"}, listed]}
-        properties[key].pop("type", None)
-        properties[key].pop("items", None)
+    varied = {**values, "release": text, "machine": text}
+    lists = {name: _axis(value) for name, value in varied.items()}
+    repeating = {name: _axis(value, unique=False) for name, value in varied.items()}
+    either = {name: {"anyOf": [value, _axis(value)]} for name, value in varied.items()}
+    layer = _layer(_LAYER_VALUE)
+    engine = {"enum": list(ENGINES)}
+    names = {"anyOf": [text, {"type": "array", "items": text}]}
+    offered: dict[str, dict[str, Any]] = {
+        "options": _closed(values),
+        "layer": layer,
+        "axes": _closed({**lists, "layer": _layer(_axis(_LAYER_VALUE))}),
+        "zip": {"items": _closed({**repeating, "layer": _layer(_axis(_LAYER_VALUE, unique=False))})},
+        "layers": {"anyOf": [text, _axis(layer, unique=False)]},
+        "baseline": {"properties": {"layer": layer}, "additionalProperties": _LAYER_VALUE},
+        "exclude": {"items": _closed({**either, "layer": _layer({})})},
+        "engines": {"anyOf": [engine, _axis(engine, unique=False)]},
+        "workloads": names,
+        "suites": names,
+    }
+    for key in offered.keys() & properties.keys():
+        properties[key] |= offered[key]
+        for alternative in ("type", "items") if "anyOf" in offered[key] else ():
+            properties[key].pop(alternative, None)
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,14 +107,10 @@ def _layer(value: Mapping[str, Any]) -> dict[str, Any]:
 def _value(option: Option) -> dict[str, Any]:
     unit = f" [{option.unit}]" if option.unit else ""
     result: dict[str, Any] = {"description": option.meaning + unit}
-    choices = [*option.choices]
-    for change in (option.changes or {}).values():
-        for value in (*change.get("choices", ()), *change.get("added_choices", ())):
-            if value not in choices:
-                choices.append(value)
-    if choices:
-        result["enum"] = choices
-        return result
+    changes = (option.changes or {}).values()
+    later = (value for change in changes for key in CHOICE_CHANGES for value in change.get(key, ()))
+    if choices := list(dict.fromkeys((*option.choices, *later))):
+        return result | {"enum": choices}
     result["type"] = ["string", "integer"] if option.type == "size" else _TYPES.get(option.type, "string")
     if option.default is not None:
         result["default"] = option.default

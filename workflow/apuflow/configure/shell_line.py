@@ -17,15 +17,10 @@ _CLOSING = {"(": ")", "{": "}"}
 
 
 def command_of(line: str, script: str) -> list[str]:
-    """Words of the first simple command that runs a script.
+    """Words of the first simple command that runs a script of this file name.
 
     Where none does: of the first that runs another script, else of the first with an option, else of the
-    first of all.
-    A command inside a word is found, too: ``bash -c "..."``, ``sbatch --wrap="..."``, ``out=$(...)``.
-
-    Args:
-        line: one or more lines, as they are typed.
-        script: the script's file name.
+    first of all. One inside a word is found, too: ``bash -c "..."``, ``sbatch --wrap="..."``, ``out=$(...)``.
 
     Raises:
         ValueError: a quotation mark or a bracket that is not closed.

@@ -1,7 +1,6 @@
 """What belongs to a machine or a user, not to an experiment: ``configs/site.yaml`` (optional, not committed).
 
-Mirrors, the container engine, programs and sources that the user supplies. Only what can change a result (a
-gem5 or DNNMark of one's own, the image) enters the identity of a point.
+Only what can change a result (a gem5 or DNNMark of one's own, the image) enters the identity of a point.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, did_you_mean, read
+from apuflow.configure.base import ListOf, Model, Name, Size, Text, ValueProblem, known_names, read
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import Digest, ImageSources
 from apuflow.containers.found import Found, find_engine
@@ -25,7 +24,6 @@ from apuflow.core.units import DURATION, duration_seconds
 from apuflow.rocblas.tables import Products
 
 _OWN_SCONS = ("--jobs", "--directory", "--file", "--clean", "--help", "--ignore-style")
-
 ImageMode = Literal["build", "pull", "debian", "sources", "local"]
 
 
@@ -35,10 +33,7 @@ class Gem5Build(Model):
     binary: Text | None = Field(None, description="path of a gem5.opt; skips the build")
     source: Text | None = Field(None, description="path of a gem5 checkout; with binary: where configs/ is")
     allow_dirty: bool = Field(False, description="take a checkout with uncommitted changes, and record it")
-    scons: ListOf[Text] = Field(
-        (),
-        description="more arguments for scons, such as --linker=gold",
-    )
+    scons: ListOf[Text] = Field((), description="more arguments for scons, such as --linker=gold")
     build: Build | None = Field(
         None, description="how gem5 is compiled, in place of what the release's file says"
     )
@@ -56,25 +51,19 @@ class Gem5Build(Model):
                 )
         taken = [word for word in self.scons if re.match(r"(CC|LINK|LD)FLAGS_EXTRA=", word)]
         if self.build is not None and not self.build.default and taken:
-            raise ValueProblem(
-                "build sets this variable of scons, too",
-                key="scons",
-                value=taken[0],
-                remedy="give flags of the compiler as build.flags",
-            )
+            message = "build sets this variable of scons, too"
+            remedy = "give flags of the compiler as build.flags"
+            raise ValueProblem(message, key="scons", value=taken[0], remedy=remedy)
+        if self.binary is None:
+            return self
         for key in ("scons", "patches", "build"):
-            if self.binary is not None and getattr(self, key):
-                raise ValueProblem(
-                    f"{key} has no part in a gem5 that is already built",
-                    key=key,
-                    remedy=f"leave out either {key} or binary",
-                )
-        if self.binary is not None and self.source is None:
-            raise ValueProblem(
-                "a gem5 binary needs its source for configs/example/apu_se.py",
-                key="source",
-                remedy="add source: the checkout that the binary was built from",
-            )
+            if getattr(self, key):
+                message = f"{key} has no part in a gem5 that is already built"
+                raise ValueProblem(message, key=key, remedy=f"leave out either {key} or binary")
+        if self.source is None:
+            message = "a gem5 binary needs its source for configs/example/apu_se.py"
+            remedy = "add source: the checkout that the binary was built from"
+            raise ValueProblem(message, key="source", remedy=remedy)
         return self
 
 
@@ -104,8 +93,7 @@ class Image(Model):
         None, description="mode sources: directory with a Dockerfile and maybe a recipe.yaml"
     )
     base: Text | None = Field(
-        None,
-        description="mode sources: the recipe's BASE, a Debian suite or an image's name with : or /",
+        None, description="mode sources: the recipe's BASE, a Debian suite or an image's name with : or /"
     )
     arguments: dict[str, Text] = Field(
         default_factory=dict, description="mode sources: more build arguments of the recipe (its ARG)"
@@ -117,34 +105,21 @@ class Image(Model):
     )
 
     @model_validator(mode="after")
-    def _with_recipe(self) -> Self:
+    def _one_place(self) -> Self:
         if self.mode == "sources" and self.recipe is None:
-            raise ValueProblem(
-                "mode sources needs a recipe",
-                key="recipe",
-                remedy="add recipe: with a directory that holds a Dockerfile",
-            )
+            remedy = "add recipe: with a directory that holds a Dockerfile"
+            raise ValueProblem("mode sources needs a recipe", key="recipe", remedy=remedy)
         if self.sources is not None and (self.mode or self.name or self.digest):
-            raise ValueProblem(
-                "sources says already where the image comes from",
-                key="sources",
-                remedy="remove mode, name and digest; give a source its digest",
-            )
+            message = "sources says already where the image comes from"
+            remedy = "remove mode, name and digest; give a source its digest"
+            raise ValueProblem(message, key="sources", remedy=remedy)
         for key in ("recipe", "base", "arguments"):
             if self.mode != "sources" and getattr(self, key):
-                raise ValueProblem(
-                    f"{key} has a meaning in mode sources alone", key=key, remedy="add mode: sources"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _named(self) -> Self:
+                message = f"{key} has a meaning in mode sources alone"
+                raise ValueProblem(message, key=key, remedy="add mode: sources")
         if self.mode == "local" and self.name is None:
-            raise ValueProblem(
-                "mode local needs a name",
-                key="name",
-                remedy="add name: with the name of an image that this machine has",
-            )
+            remedy = "add name: with the name of an image that this machine has"
+            raise ValueProblem("mode local needs a name", key="name", remedy=remedy)
         return self
 
 
@@ -157,8 +132,7 @@ class Mirrors(Model):
     rocblas: Text | None = Field(None, description="rocBLAS with its tag rocm-4.0.0; local checkout or URL")
     tensile: Text | None = Field(None, description="Tensile with its tag rocm-4.0.0; local checkout or URL")
     image_sources: Text | None = Field(
-        None,
-        description="mode sources: the recipe's SOURCES, an address or a directory",
+        None, description="mode sources: the recipe's SOURCES, an address or a directory"
     )
     debian: Text | None = Field(
         None, description="Debian's archive, for debootstrap and the recipe's DEBIAN_MIRROR"
@@ -201,8 +175,7 @@ class Site(Model):
         "twice the memory",
     )
     quick_statistics: bool = Field(
-        True,
-        description="gem5 keeps its lists of statistics between blocks: the same text in half the time",
+        True, description="gem5 keeps its lists of statistics between blocks: the same text in half the time"
     )
     compress: Literal["none", "gz", "zst"] = Field(
         "none", description="compress the statistics of a proven run"
@@ -211,11 +184,9 @@ class Site(Model):
     @model_validator(mode="after")
     def _shares_on_the_host(self) -> Self:
         if self.shared_start and self.container != "host":
-            raise ValueProblem(
-                "a gem5 that has started can be shared outside of containers alone",
-                key="shared_start",
-                remedy="add container: host, or remove shared_start",
-            )
+            message = "a gem5 that has started can be shared outside of containers alone"
+            remedy = "add container: host, or remove shared_start"
+            raise ValueProblem(message, key="shared_start", remedy=remedy)
         return self
 
     @property
@@ -248,12 +219,9 @@ class Site(Model):
 
 
 def load_site(root: Path) -> Site:
-    """``configs/site.yaml``, or the defaults when there is none.
+    """``configs/site.yaml``, or the defaults; ConfigError for a mistake or an unknown release.
 
     The key ``container`` was once ``engine``: that is read as well, with a hint on standard error.
-
-    Raises:
-        ConfigError: a mistake in it, or a gem5 for a release that ``configs/gem5`` does not have.
     """
     path = root / "configs/site.yaml"
     if not path.exists():
@@ -266,13 +234,9 @@ def load_site(root: Path) -> Site:
     known = sorted(file.stem for file in (root / paths.release_file("any")).parent.glob("*.yaml"))
     for name in site.gem5_by_release:
         if name not in known:
-            raise ConfigError(
-                "unknown gem5 release",
-                file=document.where(("gem5_by_release", name)),
-                key="gem5_by_release",
-                value=name,
-                remedy=f"{did_you_mean(name, known)}known: {', '.join(known)}",
-            )
+            key, remedy = "gem5_by_release", known_names(name, known)
+            file = document.where((key, name))
+            raise ConfigError("unknown gem5 release", file=file, key=key, value=name, remedy=remedy)
     return site
 
 

@@ -1,20 +1,24 @@
-"""A sweep: which workloads, on which machines, by which engines (``configs/sweeps/<name>.yaml``)."""
+"""A sweep: which workloads, on which machines, by which engines (``configs/sweeps``); a machine."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, StringConstraints, field_validator, model_validator
 
-from apuflow.configure.axes import AxisMap, Condition, ZipMap, listed
-from apuflow.configure.base import ListOf, Model, Name, Text, ValueProblem
-from apuflow.configure.fewer_workgroups import FewerWorkgroups
-from apuflow.configure.figure_choice import FigureChoice
-from apuflow.configure.machine import SingleValue
-from apuflow.configure.sampling import Sampling
-from apuflow.configure.sweep_places import refuse_one_group, refuse_places_as_axes
+from apuflow.configure.base import ListOf, Model, Name, SingleValue, Text, ValueProblem, distinct
+from apuflow.configure.sweep_keys import (
+    AxisMap,
+    Condition,
+    FewerWorkgroups,
+    FigureChoice,
+    Sampling,
+    ZipGroups,
+    ZipMap,
+    listed,
+)
 from apuflow.core.engines import ENGINES, PREVIEW_RELEASE, EngineName, engine_facts, is_batch
 from apuflow.core.inputs import DEFAULT, Inputs
 from apuflow.core.scalar import Scalar
@@ -24,6 +28,16 @@ from apuflow.rocblas.tables import Products
 DEFAULT_RELEASE = "v23.0"
 DEFAULT_MACHINE = "apu-gfx801"
 MAX_WALL_SECONDS = 365 * 86400
+
+
+class Machine(Model):
+    """One ``configs/machines/<name>.yaml``."""
+
+    name: Name = Field(description="the file's name; not written in the file")
+    description: Text
+    options: dict[str, SingleValue] = Field(
+        default_factory=dict, description="apu_se.py options, without dashes; the rest keep their defaults"
+    )
 
 
 class Limits(Model):
@@ -37,11 +51,10 @@ class Limits(Model):
     @field_validator("wall_time")
     @classmethod
     def _bounded(cls, value: str) -> str:
-        if not 0 < duration_seconds(value) <= MAX_WALL_SECONDS:
-            raise ValueProblem(
-                "a run takes some time, and no longer than a year", value=value, remedy="1s to 365d"
-            )
-        return value
+        if 0 < duration_seconds(value) <= MAX_WALL_SECONDS:
+            return value
+        message = "a run takes some time, and no longer than a year"
+        raise ValueProblem(message, value=value, remedy="1s to 365d")
 
     @property
     def wall_seconds(self) -> float:
@@ -58,10 +71,9 @@ class Variation(Model):
     layer: dict[str, SingleValue] = Field(default_factory=dict, description="layer keys at a fixed value")
     axes: AxisMap = Field(default_factory=dict, description="lists of values; every combination is a point")
     layers: ListOf[dict[str, SingleValue]] = Field(
-        (),
-        description="list of layers, [{n: 1, c: 64}, {n: 8, c: 3}], or a CSV file beside the sweep",
+        (), description="list of layers, [{n: 1, c: 64}, {n: 8, c: 3}], or a CSV file beside the sweep"
     )
-    zip: ListOf[ZipMap] = Field((), description="groups of equally long lists that advance together")
+    zip: ZipGroups = Field((), description="groups of equally long lists that advance together")
     exclude: ListOf[Condition] = Field(
         (), description="combinations to leave out: all conditions of an entry hold"
     )
@@ -71,32 +83,23 @@ class Variation(Model):
     def _alike(cls, lines: tuple[dict[str, Scalar], ...]) -> tuple[dict[str, Scalar], ...]:
         """Every line names the same keys, and no line is another one's copy."""
         if not lines:
-            raise ValueProblem(
-                "a list without a layer leaves no points", value=[], remedy="add one, or leave layers out"
-            )
+            message, remedy = "a list without a layer leaves no points", "add one, or leave layers out"
+            raise ValueProblem(message, value=[], remedy=remedy)
         seen: dict[object, int] = {}
         for number, line in enumerate(lines, 1):
             missing = sorted(set(lines[0]) ^ set(line))
             if missing or not line:
-                raise ValueProblem(
-                    f"layer {number} does not have the keys of layer 1",
-                    value=", ".join(missing) or "none",
-                    remedy="name the same keys in every layer, those of one layer kind",
-                )
+                message = f"layer {number} does not have the keys of layer 1"
+                remedy = "name the same keys in every layer, those of one layer kind"
+                raise ValueProblem(message, value=", ".join(missing) or "none", remedy=remedy)
             key = tuple((name, type(line[name]), line[name]) for name in lines[0])
             if key in seen:
-                raise ValueProblem(
-                    f"layer {number} is layer {seen[key]} again",
-                    value=", ".join(f"{name}: {value}" for name, value in line.items()),
-                    remedy="keep one of them",
-                )
+                message = f"layer {number} is layer {seen[key]} again"
+                raise ValueProblem(message, value=_listing(line.items()), remedy="keep one of them")
             seen[key] = number
-        for name in lines[0] if lines else ():
+        for name in lines[0]:
             listed([line[name] for line in lines])
         return lines
-
-    _beside = field_validator("axes", mode="before")(refuse_places_as_axes)
-    _grouped = field_validator("zip", mode="before")(refuse_one_group)
 
     @field_validator("zip")
     @classmethod
@@ -106,22 +109,17 @@ class Variation(Model):
                 raise ValueProblem("a group without lists", remedy="name its lists, or remove the group")
             lengths = {name: len(values) for name, values in group.items()}
             if len(set(lengths.values())) > 1:
-                raise ValueProblem(
-                    "lists that advance together must be equally long",
-                    value=", ".join(f"{name}: {length}" for name, length in lengths.items()),
-                    remedy="make them equally long, or put them under axes",
-                )
+                message = "lists that advance together must be equally long"
+                remedy = "make them equally long, or put them under axes"
+                raise ValueProblem(message, value=_listing(lengths.items()), remedy=remedy)
             typed = ([(type(item), item) for item in values] for values in group.values())
             rows = list(zip(*typed, strict=True))
             for number, row in enumerate(rows):
                 if (first := rows.index(row)) != number:
-                    raise ValueProblem(
-                        f"row {number + 1} of the lists is row {first + 1} again",
-                        value=", ".join(
-                            f"{name}: {item}" for name, (_, item) in zip(group, row, strict=True)
-                        ),
-                        remedy="keep one of them: the same values in another row may repeat",
-                    )
+                    message = f"row {number + 1} of the lists is row {first + 1} again"
+                    value = _listing((name, values[number]) for name, values in group.items())
+                    remedy = "keep one of them: the same values in another row may repeat"
+                    raise ValueProblem(message, value=value, remedy=remedy)
         return groups
 
     @model_validator(mode="after")
@@ -137,12 +135,13 @@ class Variation(Model):
         for (first, above, names), (second, _, others) in itertools.combinations(places, 2):
             for name in names:
                 if name in others:
-                    raise ValueProblem(
-                        f"set in two places of this sweep, {first} and {second}",
-                        key=above + name,
-                        remedy="keep it in one of them",
-                    )
+                    message = f"set in two places of this sweep, {first} and {second}"
+                    raise ValueProblem(message, key=above + name, remedy="keep it in one of them")
         return self
+
+
+def _listing(pairs: Iterable[tuple[str, object]]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in pairs)
 
 
 class Sweep(Variation):
@@ -163,18 +162,15 @@ class Sweep(Variation):
         "engine can run",
     )
     suites: ListOf[Text] = Field(
-        (),
-        description="names or patterns of configs/suites, - before one leaves it out",
+        (), description="names or patterns of configs/suites, - before one leaves it out"
     )
     limits: Limits = Limits()
     on_failure: Literal["strict", "record"] = Field(
         "strict", description="strict: a failed point stops the table; record: its row says how it failed"
     )
     per_workload: dict[str, Variation] = Field(
-        default_factory=dict,
-        description="additions for workloads and suites by name or pattern",
+        default_factory=dict, description="additions for workloads and suites by name or pattern"
     )
-
     figures: FigureChoice = FigureChoice()
     sampling: Sampling | None = Field(
         None, description="simulate some operations of the suites and estimate the others"
@@ -183,26 +179,22 @@ class Sweep(Variation):
         None,
         description="gem5-kernels launches the first workgroups of large grids and extrapolates the rest",
     )
-
     inputs: Inputs = Field(
         DEFAULT,
         description="where inputs lie when the first kernel starts: in the caches of the simulated CPU, or "
         "in memory",
     )
-
     products: Products | None = Field(
         None,
         description="rocblas or stand-in, where rocBLAS is called; left out: as configs/site.yaml has it",
     )
-
     _layer_files: tuple[str, ...] = PrivateAttr(())
 
     @property
     def together(self) -> tuple[tuple[str, ...], ...]:
         """Names that advance together, each in one group: lists of ``zip`` and keys of ``layers``."""
         groups: list[tuple[str, ...]] = []
-        parts: tuple[Variation, ...] = (self, *self.per_workload.values())
-        for part in parts:
+        for part in self._parts:
             lines = [tuple(f"layer.{name}" for name in line) for line in part.layers[:1]]
             for names in (*map(tuple, part.zip), *lines):
                 shared = [group for group in groups if set(group) & set(names)]
@@ -227,47 +219,42 @@ class Sweep(Variation):
     @classmethod
     def _known(cls, value: object) -> object:
         items = [value] if isinstance(value, str) else value
+        known = f"one of {', '.join(ENGINES)}"
         if items == []:
-            raise ValueProblem("the sweep names no engine", remedy=f"one of {', '.join(ENGINES)}")
-        if isinstance(items, list):
-            for item in items:
-                if item not in tuple(ENGINES):
-                    raise ValueProblem("unknown engine", value=item, remedy=f"one of {', '.join(ENGINES)}")
-                if items.count(item) > 1:
-                    raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
+            raise ValueProblem("the sweep names no engine", remedy=known)
+        for item in items if isinstance(items, list) else ():
+            if item not in tuple(ENGINES):
+                raise ValueProblem("unknown engine", value=item, remedy=known)
+            if items.count(item) > 1:
+                raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
         return items
 
     @field_validator("workloads", "suites", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         items = [value] if isinstance(value, str) else value
-        if isinstance(items, list):
-            for item in items:
-                if items.count(item) > 1:
-                    raise ValueProblem("the name stands twice", value=item, remedy="keep one of them")
-        return items
+        return distinct(items) if isinstance(items, list) else items
 
     @model_validator(mode="before")
     @classmethod
-    def _as_measured(cls, data: object) -> object:
-        """What the preview alone computes is of the release that it was measured on, if none is named."""
-        if isinstance(data, dict) and data.get("engines") in ("preview", ["preview"]):
-            return {"release": PREVIEW_RELEASE, **data}
+    def _implied(cls, data: object) -> object:
+        """The preview alone has the release that it was measured on; suites alone run no workload."""
+        if not isinstance(data, dict):
+            return data
+        if data.get("engines") in ("preview", ["preview"]):
+            data = {"release": PREVIEW_RELEASE, **data}
+        if data.get("suites"):
+            data = {"workloads": [], **data}
         return data
 
-    @model_validator(mode="before")
-    @classmethod
-    def _suites_alone(cls, data: object) -> object:
-        """A sweep that names suites and no workloads runs no workload."""
-        if isinstance(data, dict) and data.get("suites") and "workloads" not in data:
-            return {**data, "workloads": []}
-        return data
+    @property
+    def _parts(self) -> tuple[Variation, ...]:
+        return (self, *self.per_workload.values())
 
     @model_validator(mode="after")
     def _figures_of_axes(self) -> Self:
         values: dict[str, list[Scalar]] = {}
-        parts: tuple[Variation, ...] = (self, *self.per_workload.values())
-        for part in parts:
+        for part in self._parts:
             lines = [{f"layer.{name}": (value,) for name, value in line.items()} for line in part.layers]
             groups: list[Mapping[str, Sequence[Scalar]]] = [part.axes, *part.zip, *lines]
             for group in groups:
@@ -277,55 +264,37 @@ class Sweep(Variation):
         return self
 
     @model_validator(mode="after")
-    def _of_suites_alone(self) -> Self:
+    def _sampled(self) -> Self:
         if self.sampling is None:
             return self
+        message = remedy = ""
+        key = "sampling"
         if self.workloads or not self.suites:
-            raise ValueProblem(
-                "a sample is taken of suites alone",
-                key="sampling",
-                remedy="name suites, as in suites: [resnet50], and give workloads a sweep of their own",
-            )
-        if all(is_batch(engine) for engine in self.engines):
-            raise ValueProblem(
-                "the sweep has no engine that simulates, so there is nothing to estimate",
-                key="sampling",
-                remedy="engines: [gem5-kernels, preview]",
-            )
-        if self.figures != FigureChoice():
-            raise ValueProblem(
-                "a sample has no figures", key="figures", remedy="leave figures out, or sampling"
-            )
+            message = "a sample is taken of suites alone"
+            remedy = "name suites, as in suites: [resnet50], and give workloads a sweep of their own"
+        elif all(is_batch(engine) for engine in self.engines):
+            message = "the sweep has no engine that simulates, so there is nothing to estimate"
+            remedy = "engines: [gem5-kernels, preview]"
+        elif self.figures != FigureChoice():
+            message, key, remedy = "a sample has no figures", "figures", "leave figures out, or sampling"
+        if message:
+            raise ValueProblem(message, key=key, remedy=remedy)
         return self
 
     @model_validator(mode="after")
-    def _launched_by_us(self) -> Self:
-        if self.workgroups is None:
-            return self
-        if not any(engine_facts(engine).own_kernels_only for engine in self.engines):
-            raise ValueProblem(
+    def _can_run(self) -> Self:
+        if self.workgroups and not any(engine_facts(engine).own_kernels_only for engine in self.engines):
+            message = (
                 "no engine of the sweep can launch fewer workgroups: engine gem5 runs the program as it is, "
-                "the preview computes whole launches at once",
-                key="workgroups",
-                remedy="engines: [gem5-kernels], or leave workgroups out",
+                "the preview computes whole launches at once"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _inputs_of_ours(self) -> Self:
+            remedy = "engines: [gem5-kernels], or leave workgroups out"
+            raise ValueProblem(message, key="workgroups", remedy=remedy)
         if self.inputs != DEFAULT and "gem5" in self.engines:
-            raise ValueProblem(
-                "engine gem5 runs a program that fills its buffers itself",
-                key="inputs",
-                value=self.inputs,
-                remedy="engines: [gem5-kernels, preview], or leave inputs out",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
+            message = "engine gem5 runs a program that fills its buffers itself"
+            remedy = "engines: [gem5-kernels, preview], or leave inputs out"
+            raise ValueProblem(message, key="inputs", value=self.inputs, remedy=remedy)
         if not self.workloads and not self.suites:
-            raise ValueProblem(
-                "the sweep runs nothing", key="workloads", remedy="name at least one workload or suite"
-            )
+            remedy = "name at least one workload or suite"
+            raise ValueProblem("the sweep runs nothing", key="workloads", remedy=remedy)
         return self

@@ -1,18 +1,20 @@
-"""What a point runs, whatever its machine is: a network with this point's values, an operation, a program."""
+"""What a point runs, whatever its machine is, the programs and models that run it, and parts of its label."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
 from apuflow.core.errors import ApuflowError
+from apuflow.core.scalar import Scalar
 from apuflow.launcher.corrections import CORRECTIONS_VERSION, version_of
 from apuflow.operations import Operation
 
@@ -41,21 +43,19 @@ class Work(ABC):
         """Simulated memory that it allocates."""
 
     @property
-    @abstractmethod
     def simulated_bytes(self) -> int:
         """Simulated memory that its machine must have."""
+        return self.device_bytes
 
-    @abstractmethod
     def touched_bytes(self, memory_bytes: int) -> int:
         """Simulated memory that it writes to, on a machine of ``memory_bytes``."""
+        return min(memory_bytes, self.simulated_bytes)
 
     @abstractmethod
     def launches(self, compute_units: int) -> tuple[miopen.Launch, ...]:
         """The GPU kernels that it launches, in order.
 
-        Raises:
-            NotModelled: its kernels are not known before it runs.
-            NotDerivable: MIOpen refuses a layer.
+        NotModelled if they are not known before it runs; NotDerivable if MIOpen refuses a layer.
         """
 
     executed: ClassVar[bool] = False
@@ -83,7 +83,6 @@ class OperationWork(Work):
     """An operation: DNNMark's layers, or one beyond them.
 
     Attributes:
-        operation: with this point's values, checked.
         handles: MIOpen handles that its program makes.
         label: what differs from the workload's file, as ``m64``.
     """
@@ -149,3 +148,65 @@ def launches_products(work: Work) -> bool:
         return any(launch.gemm is not None for launch in work.launches(4))
     except ApuflowError:
         return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Software:
+    """Everything that can change a point's result besides its machine and its work. None: it has no part.
+
+    Attributes:
+        version: of the engine, where it is this project's own.
+        gem5: commit and build, or the hash of the site's program (``prepare.requests.gem5_content``).
+        image: digest, or the sources that it may come from (``prepare.requests.image_content``).
+        statistics: what the launcher does with gem5's statistics.
+        miopen: commit of the sources of its kernels.
+        corrections: version of the changes that kernels are compiled with (``launcher.corrections``).
+        products: commits of rocBLAS' kernels; None: no product, the stand-in, or those of the image.
+        benchmark, dnnmark: program, and the build that has it (``prepare.requests.dnnmark_content``).
+        command: hashes, arguments and environment of a program of the user's.
+        barrier_slots: of the preview's model of the release.
+    """
+
+    version: str | None = None
+    gem5: Mapping[str, Any] | None = None
+    image: Mapping[str, Any] | None = None
+    statistics: str | None = None
+    miopen: str | None = None
+    corrections: str | None = None
+    products: Mapping[str, str] | None = None
+    benchmark: str | None = None
+    dnnmark: str | Mapping[str, Any] | None = None
+    command: Mapping[str, Any] | None = None
+    barrier_slots: int | None = None
+
+    def content(self) -> dict[str, Any]:
+        """Its part of a point's identity."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+LABEL_LENGTH = 100
+"""Longest label; with the identity behind it, it must stay a file name."""
+
+
+def option_parts(release: str, changed: Mapping[str, Scalar], compute_units: int) -> tuple[str, ...]:
+    """``v23.0``, ``u8``, ``num-tccs4``, ``dgpu``: release, compute units, and what else differs.
+
+    Left out: ``mem-size``, which follows the workload, and ``cu-per-sa`` where it follows the compute units.
+    """
+    parts = [release, f"u{compute_units}"]
+    for name, value in changed.items():
+        if name in ("num-compute-units", "mem-size") or (name == "cu-per-sa" and value == compute_units):
+            continue
+        parts.append(name if value is True else value_part(name, value))
+    return tuple(parts)
+
+
+def value_part(name: str, value: Scalar) -> str:
+    """Name and value as part of a file name."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return name + re.sub(r"[^A-Za-z0-9._-]", "-", text)
+
+
+def label_of(*parts: str) -> str:
+    """The parts as one label, cut to a length that file systems take."""
+    return "_".join(part for part in parts if part)[:LABEL_LENGTH].rstrip("_-.")

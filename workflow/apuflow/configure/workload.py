@@ -70,11 +70,7 @@ class Workload(ABC):
 
     @classmethod
     def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
-        """The workload of a file: attributes named as keys, and those of ``beside``.
-
-        Raises:
-            ConfigError: a wrong key, or a file beside it that cannot be read.
-        """
+        """The workload of a file: attributes named as keys, and those of ``beside``."""
         assert cls.schema is not None
         spec: Any = validate(document, cls.schema)
         keys = {each.name for each in fields(cls)} & set(cls.schema.model_fields)

@@ -8,13 +8,10 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 EngineName: TypeAlias = Literal["gem5", "gem5-kernels", "preview"]
-
 PREVIEW_VERSION: Final = "36"
 """Version of the timing model, raised when its numbers change. Part of a point's identity and path."""
-
 PREVIEW_RELEASE: Final = "v23.0"
 """The gem5 release that the timing model reproduces and was measured on."""
-
 KERNELS_VERSION: Final = "2"
 """Version of gem5-kernels, raised when guest or stand-in change results; part of a point's identity."""
 
@@ -27,8 +24,7 @@ class EngineFacts:
         title: its name in figures and reports.
         explanation: what a reader of its numbers must know, in one or two sentences.
         version: version of an engine of this project; None for others.
-        simulates: each point is a run of gem5 with its own directory; else all points of a workload are one
-        batch.
+        simulates: each point is a run of gem5 with its own directory; else a workload's points are one batch.
         own_kernels_only: its statistics cover only the layer's kernels.
         tells_kernels: it has results for each kernel.
         own_products: its matrix products are this project's own kernels; else rocBLAS'.
@@ -36,11 +32,11 @@ class EngineFacts:
 
     title: str
     explanation: str
-    version: str | None
-    simulates: bool
-    own_kernels_only: bool
-    tells_kernels: bool
-    own_products: bool
+    version: str | None = None
+    simulates: bool = True
+    own_kernels_only: bool = False
+    tells_kernels: bool = False
+    own_products: bool = False
 
 
 ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
@@ -48,18 +44,12 @@ ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
         "gem5": EngineFacts(
             title="gem5 (whole program)",
             explanation="The DNNMark program itself under apu_se.py, the ROCm runtime included.",
-            version=None,
-            simulates=True,
-            own_kernels_only=False,
-            tells_kernels=False,
-            own_products=False,
         ),
         "gem5-kernels": EngineFacts(
             title="gem5-kernels (just the kernels)",
             explanation="Just the kernels on gem5, started without ROCm: no host side. Whose kernels the "
             "matrix products are stands in column products.",
             version=KERNELS_VERSION,
-            simulates=True,
             own_kernels_only=True,
             tells_kernels=True,
             own_products=True,
@@ -70,21 +60,18 @@ ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
             "numbers comes from gem5.",
             version=PREVIEW_VERSION,
             simulates=False,
-            own_kernels_only=False,
             tells_kernels=True,
             own_products=True,
         ),
     }
 )
 """In the order of tables and figures."""
-
-
 _BY_NAME: Final[Mapping[str, EngineFacts]] = {str(name): facts for name, facts in ENGINES.items()}
 
 
 def engine_facts(name: str) -> EngineFacts:
     """The facts of an engine by the name in a table or record; of an unknown one only its name."""
-    return _BY_NAME.get(name) or EngineFacts(name, "", None, True, False, False, False)
+    return _BY_NAME.get(name) or EngineFacts(name, "")
 
 
 def is_batch(name: str) -> bool:

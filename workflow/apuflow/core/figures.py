@@ -40,16 +40,9 @@ FORMATS = (".svg", ".png", ".csv")
 
 
 def stem_of(file: Path) -> Path:
-    """Path of a figure without extension, for a request of ``file``.
-
-    Raises:
-        ConfigError: unknown extension.
-    """
+    """Path of a figure without extension, for a request of ``file``; ConfigError for an unknown extension."""
     if file.suffix in ("", *FORMATS):
         return file.with_suffix("")
-    raise ConfigError(
-        "figures are not written in this format",
-        key="--figure",
-        value=str(file),
-        remedy=f"end the name in {', '.join(FORMATS)}, or in none: all of them are written",
-    )
+    remedy = f"end the name in {', '.join(FORMATS)}, or in none: all of them are written"
+    message = "figures are not written in this format"
+    raise ConfigError(message, key="--figure", value=str(file), remedy=remedy)

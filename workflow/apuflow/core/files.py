@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-
 _SETTLED = 2.0
 """Seconds after which a change of a file shows in its time stamp on all file systems."""
 
@@ -66,10 +65,7 @@ def atomic_write(path: str | Path, *, flush: bool = True) -> Iterator[Path]:
 
 
 def write_files(contents: Mapping[str | Path, bytes]) -> None:
-    """Write each content next to its target, flush all to disk, then rename all.
-
-    If writing one fails, no target changes and no partial file is left.
-    """
+    """Write all contents next to their targets, flush, then rename. If one fails, no target changes."""
     parts: dict[Path, Path] = {}
     try:
         for name, content in contents.items():
@@ -109,18 +105,15 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     The kernel frees it when its holder ends; the file stays. Package filelock replaces a missing flock by a
     lock file that outlives a killed holder, and takes time to load.
 
-    Args:
-        wait: whether to wait for another holder.
-
     Raises:
         BlockingIOError: another process holds it, and ``wait`` is false.
         OSError: the file cannot be opened or created.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    locked = True
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            locked = True
         except BlockingIOError:
             raise
         except OSError:
@@ -132,10 +125,7 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def make_directory_once(place: Path) -> Iterator[Path | None]:
-    """Yield a new directory that becomes ``place``; None if ``place`` exists.
-
-    Of several processes one makes it and the others wait. On an exception it is removed.
-    """
+    """Yield a new directory that becomes ``place`` unless an exception comes; None if ``place`` exists."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(place.with_name(f".{place.name}.lock")):
         if place.exists():
@@ -160,8 +150,7 @@ def write_text(path: str | Path, text: str) -> None:
 def wait_for_files(paths: Iterable[Path], seconds: float = 60.0) -> None:
     """Wait for files from another machine, which a network file system may show late.
 
-    Listing a file's directory makes the file system ask its server. The reader reports files that are still
-    missing.
+    Listing a file's directory makes the file system ask its server. Files may be missing afterwards.
     """
     deadline = time.monotonic() + seconds
     for path in paths:
@@ -183,11 +172,7 @@ def sha256_file(path: str | Path) -> str:
 def remembered_sha256(path: Path, note: Path) -> str:
     """SHA-256 of a large file, computed again only if its inode, size or times changed.
 
-    Args:
-        note: file with the last result; ignored if it cannot be read or written.
-
-    Raises:
-        OSError: the file cannot be read.
+    ``note`` is a file with the last result; it is ignored if it cannot be read or written.
     """
     state = path.stat()
     look = [str(path), state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns]

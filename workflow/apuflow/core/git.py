@@ -17,14 +17,9 @@ _PROTOCOLS = "file:git:http:https:ssh"
 
 
 def git(directory: Path, *arguments: str, timeout: float | None = None) -> str:
-    """Output of a git command, stripped.
+    """Output of a git command, stripped; EngineError if git is missing or fails, with its last line.
 
-    Args:
-        directory: a checkout, or the place of a new one.
-        timeout: seconds; for commands that ask a server.
-
-    Raises:
-        EngineError: git is missing or fails; the message ends with its last line.
+    ``directory`` is a checkout, or the place of a new one; ``timeout`` in seconds is for servers.
     """
     return _output(directory, arguments, timeout).decode(errors="replace").strip()
 
@@ -35,10 +30,7 @@ def commit_of(directory: Path) -> str:
 
 
 def changes_of(directory: Path) -> bytes:
-    """Uncommitted changes of a checkout's tracked files, as a patch.
-
-    Raises EngineError if it is no checkout.
-    """
+    """Uncommitted changes of a checkout's tracked files, as a patch. Raises EngineError if there is none."""
     plain = ("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--no-ext-diff")
     return _output(directory, (*plain, "--no-textconv", "HEAD", "--binary"), None)
 
@@ -49,11 +41,14 @@ def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) 
         raise EngineError("git is not on this machine", value="git", remedy="install git")
     settings = (f"safe.directory={directory}", "core.hooksPath=/dev/null", "core.fsmonitor=false")
     command = [program, "-C", str(directory), *(word for setting in settings for word in ("-c", setting))]
+    # A git hook that calls apuflow must not choose the repository.
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    own = {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(
             [*command, *arguments],
             capture_output=True,
-            env=_environment(),
+            env=clean | own,
             stdin=subprocess.DEVNULL,
             timeout=timeout,
             check=False,
@@ -67,9 +62,3 @@ def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) 
         said = done.stderr.decode(errors="replace").strip().splitlines() or [f"status {done.returncode}"]
         raise EngineError(f"git {verb}: {said[-1]}", file=directory)
     return done.stdout
-
-
-def _environment() -> dict[str, str]:
-    # A git hook that calls apuflow must not choose the repository.
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    return {**clean, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C.UTF-8"}

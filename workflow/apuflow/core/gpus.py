@@ -1,4 +1,4 @@
-"""Every GPU that some gem5 release models, and all that this project knows of each.
+"""Every GPU that some gem5 release models, its instruction set, and all that this project knows of each.
 
 The option catalogue repeats the names that a release takes (``configure/apu_se.yaml``). A test compares them.
 """
@@ -7,10 +7,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError
-from apuflow.core.isa import GCN3, VEGA, Isa
+
+BuildTarget: TypeAlias = Literal["GCN3_X86", "VEGA_X86"]
+"""A build of gem5, with one decoder of GPU instructions (``TARGET_GPU_ISA`` in ``build_opts``)."""
+
+
+@dataclass(frozen=True)
+class Isa:
+    """One instruction set, or the generation of GPUs that has it.
+
+    Attributes:
+        name: as AMD calls it.
+        build_target: gem5's build whose decoder knows its opcodes; ``launcher/unimplemented.yaml`` has those
+            that this build lacks.
+        wave_size: work-items of a wavefront.
+        vector_registers: that a wavefront can name.
+        scalar_registers: most of a wavefront, a multiple of ``scalar_granule``, in which they are allocated.
+    """
+
+    name: str
+    build_target: BuildTarget
+    wave_size: int = 64
+    vector_registers: int = 256
+    scalar_registers: int = 112
+    scalar_granule: int = 16
+
+
+GCN3: Final = Isa("GCN3", "GCN3_X86")
+"""GFX8."""
+VEGA: Final = Isa("Vega", "VEGA_X86")
+"""GFX9 as of gfx900 and gfx902."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +90,8 @@ GPUS: Final[Mapping[str, Gpu]] = {
 
 
 def gpu(name: str, key: str = "gfx-version") -> Gpu:
-    """The GPU of that name.
-
-    Args:
-        key: where the name was given, for the error.
-
-    Raises:
-        ConfigError: no gem5 release models it.
-    """
+    """The GPU of that name; ConfigError, with the ``key`` where it was given, if no release models it."""
     if name not in GPUS:
-        raise ConfigError(
-            "not a GPU that gem5 models", key=key, value=name, remedy=f"one of {', '.join(GPUS)}"
-        )
+        remedy = f"one of {', '.join(GPUS)}"
+        raise ConfigError("not a GPU that gem5 models", key=key, value=name, remedy=remedy)
     return GPUS[name]

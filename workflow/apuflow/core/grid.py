@@ -1,4 +1,4 @@
-"""The workgroups of a launch's grid."""
+"""The workgroups of a launch: of its grid, and those that a compute unit holds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from collections.abc import Sequence
 
 
 def workgroups(grid: Sequence[int], workgroup: Sequence[int]) -> tuple[int, ...]:
-    """Workgroups along each axis, partial ones included.
-
-    Args:
-        grid, workgroup: work-items along each axis.
-    """
+    """Workgroups along each axis of a grid of work-items, partial ones included."""
     return tuple([-(-items // size) for items, size in zip(grid, workgroup, strict=True)])
 
 
@@ -23,3 +19,33 @@ def last_axis(groups: Sequence[int]) -> int:
 def layer(groups: Sequence[int]) -> int:
     """Workgroups that have the same place along the last axis, and so are dispatched together."""
     return math.prod(groups[: last_axis(groups)])
+
+
+def resident_workgroups(
+    waves: int,
+    lds_bytes: int,
+    registers: int,
+    *,
+    simds: int,
+    slots: int,
+    barrier_slots: int,
+    unit_lds_bytes: int,
+    simd_registers: int,
+    register_block: int,
+) -> int:
+    """Workgroups that a compute unit holds at a time; at least 1. Source: ``ComputeUnit::hasDispResources``.
+
+    Args:
+        waves, lds_bytes: of a workgroup.
+        registers: vector registers of a wavefront.
+        slots: wavefront slots of the compute unit.
+        barrier_slots: workgroups of several wavefronts that it holds.
+        simd_registers: vector registers of a SIMD unit, allocated in blocks of ``register_block``.
+    """
+    limit = slots // waves
+    if waves > 1:
+        limit = min(limit, barrier_slots)
+    if lds_bytes:
+        limit = min(limit, unit_lds_bytes // lds_bytes)
+    allocated = -(-max(1, registers) // register_block) * register_block
+    return max(1, min(limit, simd_registers // allocated * simds // waves))

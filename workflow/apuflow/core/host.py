@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import socket
 from pathlib import Path
 
@@ -24,12 +25,10 @@ def host_facts() -> dict[str, Scalar | None]:
         "name": socket.gethostname(),
         "system": f"{platform.system()} {platform.release()}",
         "cpus": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
     }
-    facts["memory_bytes"] = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                facts["cpu"] = line.partition(":")[2].strip()
-                break
+    text = cpuinfo.read_text(errors="replace") if cpuinfo.exists() else ""
+    if model := re.search(r"^model name[^:]*:(.*)$", text, re.M):
+        facts["cpu"] = model[1].strip()
     return facts

@@ -7,7 +7,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 Inputs: TypeAlias = Literal["caches", "memory"]
 """``caches``: the simulated CPU wrote them, its caches hold the last ones. ``memory``: no cache does."""
-
 DEFAULT: Final[Inputs] = "caches"
 KEY: Final = "inputs"
 """Of the sweep, and of the content of a point's identity."""

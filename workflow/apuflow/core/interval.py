@@ -6,9 +6,7 @@ from __future__ import annotations
 def student_quantile(confidence: float, freedom: float) -> float:
     """Half width of the interval over the standard error of the mean (Student's distribution).
 
-    Args:
-        confidence: probability that the interval holds the mean, such as 0.95.
-        freedom: degrees of freedom, above 0.
+    ``confidence`` is such as 0.95; degrees of ``freedom`` are above 0.
     """
     from scipy.special import stdtrit  # loading takes a third of a second
 
@@ -18,9 +16,7 @@ def student_quantile(confidence: float, freedom: float) -> float:
 def poisson_limit(confidence: float, events: int) -> float:
     """Upper confidence limit of the mean of a Poisson distribution (Garwood, Biometrika 28, 1936).
 
-    Args:
-        confidence: such as 0.95.
-        events: observed number; 0 gives -log(1 - confidence), about 3.
+    0 events give -log(1 - confidence), about 3.
     """
     from scipy.special import chdtri
 

@@ -10,8 +10,6 @@ from typing_extensions import override
 from apuflow.core.scalar import Scalar
 
 _MISSING: Any = object()
-
-
 NONE: Mapping[str, Scalar] = {}
 """The shared empty base."""
 

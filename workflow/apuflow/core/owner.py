@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -95,11 +96,6 @@ def is_leftover(labels: Mapping[str, str], project: Path) -> bool:
     return owner is not None and owner.is_dead()
 
 
-def _is_snakemake(word: bytes) -> bool:
-    """A word of ``snakemake``, ``python -m snakemake`` or ``python .../snakemake/__main__.py``."""
-    return word.rpartition(b"/")[2] == b"snakemake" or word.endswith(b"/snakemake/__main__.py")
-
-
 def workflow_owner() -> Owner | None:
     """The nearest ancestor that runs Snakemake; None if there is none."""
     return next(_workflows(), None)
@@ -111,9 +107,11 @@ def outermost_workflow() -> Owner | None:
 
 
 def _workflows() -> Iterator[Owner]:
+    """Ancestors that run ``snakemake``, ``python -m snakemake`` or ``.../snakemake/__main__.py``."""
     pid = os.getppid()
     with contextlib.suppress(OSError):
         while pid > 1:
-            if any(map(_is_snakemake, proc.command_line(pid)[:4])):
+            words = proc.command_line(pid)[:4]
+            if any(re.search(rb"(^|/)snakemake$|/snakemake/__main__\.py$", word) for word in words):
                 yield Owner.of(pid)
             pid = proc.parent(pid)

@@ -1,7 +1,7 @@
 """Every path pattern of the workflow. Relative to the project's directory; strings, as Snakemake takes them.
 
-``{...}`` in an argument passes through, so each function also yields the rule's wildcard pattern; with ``*``
-as arguments it yields a pattern for ``glob``.
+Called with the values of its wildcards, each is a path; without them, the rule's wildcard pattern; with ``*``
+as values, a pattern for ``glob``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from apuflow.core.engines import PREVIEW_VERSION
 
 DEFAULT_SWEEP = "default"
-
 CONFIGS = "configs"
 RUNS = "runs"
 RESULTS = "results"
@@ -27,9 +26,7 @@ CACHE = "cachefiles"
 def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
     """What a rule's wildcard pattern matches; each wildcard is a group of its name.
 
-    Args:
-        pattern: of one of these functions.
-        wildcards: regular expression of a wildcard; of those left out: anything but ``/``.
+    ``wildcards`` are regular expressions; those left out match anything but ``/``.
     """
     parts = re.split(r"\{(\w+)\}", pattern)
     words = [re.escape(part) for part in parts]
@@ -37,80 +34,63 @@ def matcher(pattern: str, **wildcards: str) -> re.Pattern[str]:
     return re.compile("".join(words))
 
 
+class PathPattern:
+    """A path: called with its parameters, in order or by name.
+
+    Args:
+        pattern: with each parameter in braces.
+        first: parameters that come first in a call, where that is not their order in the pattern.
+        defaults: of parameters; of the others the wildcard of their name.
+    """
+
+    def __init__(self, pattern: str, *first: str, **defaults: str) -> None:
+        self._pattern = pattern
+        self._names = list(dict.fromkeys([*first, *re.findall(r"\{(\w+)\}", pattern)]))
+        self.defaults = {name: defaults.get(name, f"{{{name}}}") for name in self._names}
+
+    def __call__(self, *values: str | int, **named: str | int) -> str:
+        """The path, or its pattern; TypeError for a parameter that it does not have."""
+        given = dict(zip(self._names, values, strict=False)) | named
+        if len(given) < len(values) + len(named) or not given.keys() <= self.defaults.keys():
+            raise TypeError(f"{self._pattern} does not take {values} {named}")
+        return self._pattern.format_map(self.defaults | given)
+
+
 # configuration -------------------------------------------------------------------------------------------
-def sweep_file(sweep: str = "{sweep}") -> str:
-    """What one sweep runs."""
-    return f"{CONFIGS}/sweeps/{sweep}.yaml"
-
-
-def workload_file(workload: str = "{workload}") -> str:
-    """What one workload is."""
-    return f"{CONFIGS}/workloads/{workload}.yaml"
-
-
-def suite_file(suite: str = "{suite}") -> str:
-    """What one suite is: a network, or a list of items."""
-    return f"{CONFIGS}/suites/{suite}.yaml"
-
-
-def suite_table(table: str = "{table}") -> str:
-    """Items of a suite that is a list."""
-    return f"{CONFIGS}/suites/{table}.csv"
-
-
-def network_table(table: str = "{table}") -> str:
-    """Layers of a network."""
-    return f"{CONFIGS}/networks/{table}.csv"
-
-
-def machine_file(machine: str = "{machine}") -> str:
-    """Options of one simulated machine."""
-    return f"{CONFIGS}/machines/{machine}.yaml"
-
-
-def release_file(release: str = "{release}") -> str:
-    """One gem5 release: commits, capabilities."""
-    return f"{CONFIGS}/gem5/{release}.yaml"
-
-
-def known_answers(engine: str = "{engine}", release: str = "{release}") -> str:
-    """Recorded statistics of ten small points of an engine on a gem5 release."""
-    return f"{CONFIGS}/known_answers/{engine}/{release}.csv"
+sweep_file = PathPattern("configs/sweeps/{sweep}.yaml")
+"""What one sweep runs."""
+workload_file = PathPattern("configs/workloads/{workload}.yaml")
+"""What one workload is."""
+suite_file = PathPattern("configs/suites/{suite}.yaml")
+"""What one suite is: a network, or a list of items."""
+suite_table = PathPattern("configs/suites/{table}.csv")
+"""Items of a suite that is a list."""
+network_table = PathPattern("configs/networks/{table}.csv")
+"""Layers of a network."""
+machine_file = PathPattern("configs/machines/{machine}.yaml")
+"""Options of one simulated machine."""
+release_file = PathPattern("configs/gem5/{release}.yaml")
+"""One gem5 release: commits, capabilities."""
+known_answers = PathPattern("configs/known_answers/{engine}/{release}.csv")
+"""Recorded statistics of ten small points of an engine on a gem5 release."""
+extra_kernels = PathPattern("configs/kernels.csv")
+"""Kernel rows that are written down instead of derived, in the format of upstream's cachefiles.csv."""
 
 
 # runs ----------------------------------------------------------------------------------------------------
-def run_dir(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """Everything one simulated point leaves: its record, statistics, logs and evidence."""
-    return f"{RUNS}/{engine}/{workload}/{point}"
-
-
-def run_record(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
-    return f"{run_dir(engine, workload, point)}/run.json"
-
-
-def run_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """Everything of a run but its record, where storage carries it."""
-    return f"{run_dir(engine, workload, point)}/run.tar.gz"
-
-
-def preview_dir(sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION) -> str:
-    """One preview batch: all points of a sweep's workload, by one version of the model."""
-    return f"{RUNS}/preview/{workload}/{sweep}.v{version}"
-
-
-def preview_counters(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
-) -> str:
-    """Counters of a preview batch, a row per point."""
-    return f"{preview_dir(sweep, workload, version)}/counters.parquet"
-
-
-def preview_record(
-    sweep: str = "{sweep}", workload: str = "{workload}", version: str = PREVIEW_VERSION
-) -> str:
-    """The record of a preview batch."""
-    return f"{preview_dir(sweep, workload, version)}/run.json"
+run_dir = PathPattern("runs/{engine}/{workload}/{point}")
+"""Everything one simulated point leaves: its record, statistics, logs and evidence."""
+run_record = PathPattern("runs/{engine}/{workload}/{point}/run.json")
+"""The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
+run_bundle = PathPattern("runs/{engine}/{workload}/{point}/run.tar.gz")
+"""Everything of a run but its record, where storage carries it."""
+_PREVIEW = "runs/preview/{workload}/{sweep}.v{version}"
+preview_dir = PathPattern(_PREVIEW, "sweep", version=PREVIEW_VERSION)
+"""One preview batch: all points of a sweep's workload, by one version of the model."""
+preview_counters = PathPattern(f"{_PREVIEW}/counters.parquet", "sweep", version=PREVIEW_VERSION)
+"""Counters of a preview batch, a row per point."""
+preview_record = PathPattern(f"{_PREVIEW}/run.json", "sweep", version=PREVIEW_VERSION)
+"""The record of a preview batch."""
 
 
 # results -------------------------------------------------------------------------------------------------
@@ -120,14 +100,10 @@ def under(sweep: str) -> str:
     return "" if sweep == DEFAULT_SWEEP else f"{sweep}/"
 
 
-def table(under: str = "{under}", workload: str = "{workload}", extension: str = "csv") -> str:
-    """One workload's table of a sweep."""
-    return f"{RESULTS}/{under}{workload}.{extension}"
-
-
-def table_columns(under: str = "{under}", workload: str = "{workload}") -> str:
-    """Units and meanings of a table's columns."""
-    return f"{RESULTS}/{under}{workload}.columns.json"
+table = PathPattern("results/{under}{workload}.{extension}", extension="csv")
+"""One workload's table of a sweep."""
+table_columns = PathPattern("results/{under}{workload}.columns.json")
+"""Units and meanings of a table's columns."""
 
 
 def table_files(under: str = "{under}", workload: str = "{workload}") -> tuple[str, str, str]:
@@ -136,19 +112,12 @@ def table_files(under: str = "{under}", workload: str = "{workload}") -> tuple[s
     return csv, parquet, table_columns(under, workload)
 
 
-def suite_items(under: str = "{under}", suite: str = "{suite}") -> str:
-    """One suite's items, a row each."""
-    return f"{RESULTS}/{under}items/{suite}.csv"
-
-
-def suite_times(under: str = "{under}", suite: str = "{suite}") -> str:
-    """One suite's time by phase and kind of layer."""
-    return f"{RESULTS}/{under}items/{suite}.times.csv"
-
-
-def suite_summary(under: str = "{under}", suite: str = "{suite}") -> str:
-    """One suite's iterations: time by phase, throughput, memory by part."""
-    return f"{RESULTS}/{under}items/{suite}.summary.csv"
+suite_items = PathPattern("results/{under}items/{suite}.csv")
+"""One suite's items, a row each."""
+suite_times = PathPattern("results/{under}items/{suite}.times.csv")
+"""One suite's time by phase and kind of layer."""
+suite_summary = PathPattern("results/{under}items/{suite}.summary.csv")
+"""One suite's iterations: time by phase, throughput, memory by part."""
 
 
 def suite_files(under: str = "{under}", suite: str = "{suite}") -> tuple[str, str, str]:
@@ -156,26 +125,14 @@ def suite_files(under: str = "{under}", suite: str = "{suite}") -> tuple[str, st
     return suite_items(under, suite), suite_times(under, suite), suite_summary(under, suite)
 
 
-def figure(under: str = "{under}", name: str = "{figure}", extension: str = "svg") -> str:
-    """One figure of a sweep."""
-    return f"{RESULTS}/{under}figures/{name}.{extension}"
-
-
-def sampled(under: str = "{under}") -> str:
-    """Operations of a sweep's suites, a row each: measured, or estimated from those that were."""
-    return f"{RESULTS}/{under}sampled.csv"
-
-
-def sampled_totals(under: str = "{under}") -> str:
-    """Iterations of a sweep's suites, estimated from some of their operations."""
-    return f"{RESULTS}/{under}sampled.totals.csv"
-
-
-def report(under: str = "{under}") -> str:
-    """The page of a sweep."""
-    return f"{RESULTS}/{under}report.html"
-
-
+figure = PathPattern("results/{under}figures/{name}.{extension}", name="{figure}", extension="svg")
+"""One figure of a sweep."""
+sampled = PathPattern("results/{under}sampled.csv")
+"""Operations of a sweep's suites, a row each: measured, or estimated from those that were."""
+sampled_totals = PathPattern("results/{under}sampled.totals.csv")
+"""Iterations of a sweep's suites, estimated from some of their operations."""
+report = PathPattern("results/{under}report.html")
+"""The page of a sweep."""
 _UNDER = "((?!figures/|items/)[^/]+/)?"
 _TARGETS = (
     matcher(f"{RESULTS}/{{under}}{{sampled}}.csv", under=_UNDER, sampled=r"sampled(?:\.totals)?"),
@@ -193,10 +150,7 @@ def unknown_result(*roots: str) -> str:
     """Regular expression of paths that look like results and are none.
 
     They are in ``results``, in a directory whose name is nearly that, in no directory but named as a table or
-    report, or are a result's absolute path.
-
-    Args:
-        roots: absolute paths of the project's directory.
+    report, or are a result's absolute path below one of the project's ``roots``.
     """
     known = "|".join(re.sub(r"\(\?P<\w+>", "(?:", pattern.pattern) for pattern in _TARGETS)
     name = RESULTS
@@ -210,32 +164,59 @@ def unknown_result(*roots: str) -> str:
 
 
 def target(path: str) -> dict[str, str] | None:
-    """Wildcards of a results file, ``under`` and ``workload``, ``figure`` or ``sampled`` among them.
-
-    None: it is no results file.
-    """
+    """Wildcards of a results file, such as ``under``, ``workload``, ``figure``; None: it is none."""
     match = next((match for pattern in _TARGETS if (match := pattern.fullmatch(path))), None)
     return None if match is None else match.groupdict()
 
 
-def extra_kernels() -> str:
-    """Kernel rows that are written down instead of derived, in the format of upstream's cachefiles.csv."""
-    return f"{CONFIGS}/kernels.csv"
-
-
 # made here: toolchain, inputs ----------------------------------------------------------------------------
-def tool_record(release: str = "{release}", tool: str = "{tool}", request: str = "{request}") -> str:
-    """What a tool of a release is: image, gem5, sources, DNNMark.
+tool_record = PathPattern("build/toolchain/{release}/{tool}-{request}.json")
+"""What a tool of a release is: image, gem5, sources, DNNMark; ``request``: hash of what is asked of it."""
+supplied_record = PathPattern("provenance/brought.json")
+"""In an unpacked archive: hashes of what the site of its runs supplied."""
+image_dir = PathPattern("build/images")
+"""Where Apptainer's image files are kept."""
+image_lock = PathPattern("images.lock.yaml")
+"""Which image each release runs in; the user commits it."""
+started_dir = PathPattern("build/started")
+"""gem5s that have built their machine and wait for a run of it."""
+mmap_file = PathPattern("build/inputs/mmap-{size}.bin", size="{bytes}")
+"""Floats that DNNMark fills its tensors from, as many bytes as its name says."""
+launcher = PathPattern("build/launcher/{sources}/apuflow-launcher")
+"""The program that dispatches kernels without a runtime, of sources with this hash."""
+kernel_object = PathPattern("cachefiles/objects/{gfx}/{name}.o", name="{object}")
+"""One compiled MIOpen kernel."""
+launch_profiles = PathPattern("build/profiles/{name}.json")
+"""What each launch of a program of the user's does, for the preview."""
+kernel_assembly = PathPattern("cachefiles/assembly/{name}.s", name="{assembly}")
+"""One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
+product_table = PathPattern("cachefiles/rocblas/{name}.dat", name="{table}")
+"""The table in which rocBLAS looks up the kernels of some products; named by the hash of their sizes."""
+kernel_database = PathPattern("cachefiles/{release}/{rows}/{file}", file="{database}")
+"""A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
+manifest = PathPattern("build/plan/{sweep}/{workload}-{content}/points.sqlite")
+"""The resolved points of a sweep's workload; ``content``: hash of all that it was made from.
 
-    Args:
-        request: hash of what the configuration asks of the tool (``requests.request``).
-    """
-    return f"build/toolchain/{release}/{tool}-{request}.json"
+Each is in a directory of its own: Snakemake lists a directory once and takes later files for missing.
+"""
+current_plan = PathPattern("build/plan/current")
+"""Names of the manifests that jobs read, one a line."""
+sample_round = PathPattern("build/samples/{sweep}/{name}", name="{round}")
+"""A mark that all runs of a round of a sweep's sample are there."""
+batch = PathPattern("build/batches/{name}.json", name="{batch}")
+"""A mark that all points of a batch have their records."""
+failed_bundle = PathPattern("logs/simulate/{engine}/{workload}/{point}.tar.gz")
+"""What a run without a record left, where storage carries it: a log, which a failed job may have."""
 
 
-def supplied_record() -> str:
-    """In an unpacked archive: hashes of what the site of its runs supplied."""
-    return "provenance/brought.json"
+def image_stages(request: str) -> str:
+    """Finished stages of an image that is built from a recipe, and how long each took."""
+    return f"build/images/stages-{request}.json"
+
+
+def set_aside_dir(engine: str, workload: str, point: str) -> str:
+    """A run that is made once more, until the new one is there."""
+    return f"build/set_aside/{engine}/{workload}/{point}"
 
 
 def hash_note(place: str) -> str:
@@ -248,97 +229,9 @@ def source_dir(repository: str, commit: str) -> str:
     return f"{SOURCES}/{repository}-{commit[:12]}"
 
 
-def image_dir() -> str:
-    """Where Apptainer's image files are kept."""
-    return "build/images"
-
-
-def image_lock() -> str:
-    """Which image each release runs in; the user commits it."""
-    return "images.lock.yaml"
-
-
-def image_stages(request: str) -> str:
-    """Finished stages of an image that is built from a recipe, and how long each took."""
-    return f"{image_dir()}/stages-{request}.json"
-
-
-def set_aside_dir(engine: str, workload: str, point: str) -> str:
-    """A run that is made once more, until the new one is there."""
-    return f"build/set_aside/{engine}/{workload}/{point}"
-
-
-def started_dir() -> str:
-    """gem5s that have built their machine and wait for a run of it."""
-    return "build/started"
-
-
-def mmap_file(size: int | str = "{bytes}") -> str:
-    """Floats that DNNMark fills its tensors from, as many bytes as its name says."""
-    return f"build/inputs/mmap-{size}.bin"
-
-
-def launcher(sources: str = "{sources}") -> str:
-    """The program that dispatches kernels without a runtime, of sources with this hash."""
-    return f"build/launcher/{sources}/apuflow-launcher"
-
-
-def kernel_object(gfx: str = "{gfx}", name: str = "{object}") -> str:
-    """One compiled MIOpen kernel."""
-    return f"{CACHE}/objects/{gfx}/{name}.o"
-
-
-def launch_profiles(name: str) -> str:
-    """What each launch of a program of the user's does, for the preview."""
-    return f"build/profiles/{name}.json"
-
-
-def kernel_assembly(name: str = "{assembly}") -> str:
-    """One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
-    return f"{CACHE}/assembly/{name}.s"
-
-
-def product_table(name: str = "{table}") -> str:
-    """The table in which rocBLAS looks up the kernels of some products; named by the hash of their sizes."""
-    return f"{CACHE}/rocblas/{name}.dat"
-
-
-def kernel_database(release: str = "{release}", rows: str = "{rows}", file: str = "{database}") -> str:
-    """A MIOpen kernel database that holds exactly one set of rows; ``rows`` is the hash of that set."""
-    return f"{CACHE}/{release}/{rows}/{file}"
-
-
-def manifest(sweep: str = "{sweep}", workload: str = "{workload}", content: str = "{content}") -> str:
-    """The resolved points of a sweep's workload; ``content``: hash of all that it was made from.
-
-    Each is in a directory of its own: Snakemake lists a directory once and takes later files for missing.
-    """
-    return f"build/plan/{sweep}/{workload}-{content}/points.sqlite"
-
-
-def current_plan() -> str:
-    """Names of the manifests that jobs read, one a line."""
-    return "build/plan/current"
-
-
-def sample_round(sweep: str = "{sweep}", name: str = "{round}") -> str:
-    """A mark that all runs of a round of a sweep's sample are there."""
-    return f"build/samples/{sweep}/{name}"
-
-
-def batch(name: str = "{batch}") -> str:
-    """A mark that all points of a batch have their records."""
-    return f"build/batches/{name}.json"
-
-
 def log(*parts: str) -> str:
     """Log of a rule: its kind and what tells its jobs apart."""
     return "logs/" + "/".join(parts) + ".log"
-
-
-def failed_bundle(engine: str = "{engine}", workload: str = "{workload}", point: str = "{point}") -> str:
-    """What a run without a record left, where storage carries it: a log, which a failed job may have."""
-    return f"logs/simulate/{engine}/{workload}/{point}.tar.gz"
 
 
 # Snakemake's own -----------------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 """The processes of this machine, as Linux shows them in /proc.
 
 psutil does not fit: its start time moves when the clock is set, so a living owner would count as dead, and
-its tree of a process reads all processes of the machine (measured: 15 times the CPU time of
-:func:`tree_memory` among 200 processes, 70 times among 1,200).
+its tree of a process reads all processes of the machine (15 to 70 times the CPU time of :func:`tree_memory`).
 """
 
 from __future__ import annotations
@@ -94,14 +93,10 @@ def kernel_oom_kills() -> int:
 
 
 def killed_for_memory(victim: str, kills_before: int) -> bool:
-    """Whether the kernel has killed a job for lack of memory.
+    """Whether the kernel has killed a job for lack of memory, since it counted ``kills_before``.
 
-    The count alone could belong to another job, so the kernel's log must name the victim. If only root may
-    read the log, the count decides.
-
-    Args:
-        victim: its name in the log: ``Killed process PID`` or the container of its memory cgroup.
-        kills_before: :func:`kernel_oom_kills` at the job's start.
+    The count alone could belong to another job: the kernel's log must name the victim (``Killed process PID``
+    or the container of its memory cgroup), unless only root may read it.
     """
     if kernel_oom_kills() == kills_before:
         return False

@@ -10,33 +10,22 @@ ROCBLAS: Final = "rocBLAS"
 STAND_IN: Final = "stand-in"
 """The tiled kernel of this project (``launcher/gemm.cl``)."""
 BOTH: Final = f"{ROCBLAS} + {STAND_IN}"
-
 STAND_IN_NOTE: Final = "stand-in for rocBLAS: "
 """How the note of a launch (``stand_in`` in a record) begins whose product the stand-in computes."""
-
 SCALE: Final = "Cijk_S"
 """rocBLAS' kernel that scales C, or clears it, before workgroups add to it."""
 SCALE_NOTE: Final = f"stand-in for rocBLAS' HIP kernel {SCALE}: one work-item per element of C"
-
 TITLES: Final = {ROCBLAS: "rocBLAS' own kernels", STAND_IN: "this project's stand-in"}
 
 
 def joined(kinds: Iterable[object]) -> str:
-    """Several values of a column ``products`` as one: "" for none, :data:`BOTH` where they differ.
-
-    Args:
-        kinds: values of such a column; what is no text counts as none.
-    """
+    """Several values of a column ``products`` as one: "" for none, :data:`BOTH` where they differ."""
     found = {part for kind in kinds if isinstance(kind, str) for part in kind.split(" + ") if part}
     return " + ".join(kind for kind in (ROCBLAS, STAND_IN) if kind in found)
 
 
 def of_launches(launches: Iterable[tuple[str | None, str | None]]) -> str:
-    """Whose kernels the products of some launches are, as a column ``products`` has it.
-
-    Args:
-        launches: of each ``stand_in`` and ``library`` (see ``LaunchRecord``).
-    """
+    """A column ``products`` of launches, of each of which ``stand_in`` and ``library`` are given."""
     return joined(
         ROCBLAS if library else STAND_IN if (note or "").startswith(STAND_IN_NOTE) else ""
         for note, library in launches

@@ -1,7 +1,6 @@
 """The files that come with apuflow, in a checkout or inside the installed package.
 
-A wheel carries the project's files in ``apuflow/project_files`` under the paths that they have in a checkout
-(``[tool.hatch.build]`` of pyproject.toml), so that ``apuflow init`` can write a project on any machine.
+A wheel carries them in ``apuflow/project_files`` under their paths in a checkout (``[tool.hatch.build]``).
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ _MODULES = {
     f"analysis/{_ANALYSIS}": PACKAGE.parent / _ANALYSIS,
 }
 _NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
-
 COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
 """Files of a new project: Snakemake's profiles, configuration, the image's recipe, schemas for editors."""
 
@@ -78,11 +76,7 @@ def code_version() -> str:
 
 
 def place(name: str) -> Path:
-    """Path of a file or directory of the project.
-
-    Args:
-        name: its path in a checkout, such as ``configs`` or ``workflow/Snakefile``.
-    """
+    """Path of a file or directory of the project by its path in a checkout, such as ``configs``."""
     if not is_installed():
         return PACKAGE.parents[1] / name
     return _MODULES.get(name, _CARRIED / name)
@@ -99,11 +93,7 @@ def recorded_runs() -> Path:
 
 
 def files_of(name: str) -> Iterator[tuple[str, Path]]:
-    """Files of one of the project's files or directories: path in a checkout, and actual path.
-
-    Args:
-        name: as for ``place``; may be missing. It includes its packages.
-    """
+    """Files of ``place(name)``, which may be missing, and its packages: path in a checkout, actual path."""
     yield from files_below(name, place(name))
     if is_installed():
         for module, directory in _MODULES.items():
@@ -112,30 +102,19 @@ def files_of(name: str) -> Iterator[tuple[str, Path]]:
 
 
 def files_below(name: str, directory: Path) -> Iterator[tuple[str, Path]]:
-    """Files of a directory (or the file itself) for a project, without caches, links and secrets.
-
-    Args:
-        name: the directory's name in the returned paths.
-    """
+    """Files of a directory (or the file itself), below ``name``, without caches, links and secrets."""
     if directory.is_file():
         yield name, directory
         return
     for path in sorted(directory.rglob("*")):
         inside = path.relative_to(directory)
-        if (
-            path.is_file()
-            and not path.is_symlink()
-            and not set(inside.parts) & _NOT_OURS
-            and path.suffix != ".pyc"
-        ):
+        ours = not set(inside.parts) & _NOT_OURS and path.suffix != ".pyc"
+        if ours and path.is_file() and not path.is_symlink():
             yield f"{name}/{inside.as_posix()}", path
 
 
 def new_project(directory: Path) -> list[str]:
-    """Write a project: Snakefile, profiles, configuration, .gitignore.
-
-    Returns:
-        The written files, relative to ``directory``; existing files stay.
+    """Write a project, except for files that exist; returns the written ones, relative to ``directory``.
 
     Raises:
         ConfigError: ``directory`` is a file, or the checkout that this apuflow runs from.

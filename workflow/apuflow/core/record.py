@@ -1,8 +1,4 @@
-"""The record that a run leaves: the point, what ran, how it ended, and from which sources.
-
-``run.json`` is a ``RunRecord`` for a point of gem5, or a ``BatchRecord`` for all points of a workload by the
-preview. Both packages write and read it here only.
-"""
+"""``run.json``: a ``RunRecord`` of a point of gem5, or a ``BatchRecord`` of a preview."""
 
 from __future__ import annotations
 
@@ -71,21 +67,14 @@ Extent = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 
 @dataclass(frozen=True)
 class ReleaseFacts:
-    """Facts of a gem5 release that matter for its statistics.
+    """Facts of a gem5 release that matter for its statistics; most are ``capabilities`` of its file.
 
-    They come from the release's file (``capabilities`` in ``configs/gem5``). A record repeats them, so that
-    tables need neither that file nor the release's name.
+    A record repeats them, so that tables need neither that file nor the release's name.
 
     Attributes:
-        barrier_slots: largest number of workgroups of several wavefronts in a compute unit.
-        keeps_cache_statistics: a reset of the statistics does not reset the caches': each block counts cache
-        accesses from the start of the run.
-        never_counted: counters that gem5 prints but never counts: they are unknown, not 0.
-        gem5_version: gem5's output after ``gem5 version``; None: not compared.
-        assumed_of: the release whose facts these are if those of the release that ran are unknown; None: its
-        own.
+        assumed_of: the release whose facts these are, where those of the one that ran are unknown.
         assumed: the assumed facts; empty: all.
-        never_ran: the build if no test of apuflow ran it.
+        never_ran: the build, if no test of apuflow ran it.
     """
 
     barrier_slots: int
@@ -298,19 +287,12 @@ class BatchRecord(_File):
 
 
 def read(file: str | Path) -> RunRecord | BatchRecord:
-    """Read a ``run.json`` or ``failure.json`` of either kind.
-
-    Raises:
-        AnalysisError: it is missing, not JSON, of another format, lacks a key, or holds an invalid value.
-    """
+    """Read a ``run.json`` or ``failure.json`` of either kind; AnalysisError for any other file."""
     try:
         text = Path(file).read_bytes()
     except OSError as error:
-        raise AnalysisError(
-            f"no run record here: {error.strerror}",
-            file=file,
-            remedy="give the directory of a run: runs/<engine>/<workload>/<point>",
-        ) from None
+        remedy = "give the directory of a run: runs/<engine>/<workload>/<point>"
+        raise AnalysisError(f"no run record here: {error.strerror}", file=file, remedy=remedy) from None
     try:
         return RunRecord.model_validate_json(text)
     except ValidationError as error:
@@ -327,18 +309,12 @@ def read(file: str | Path) -> RunRecord | BatchRecord:
 
 
 def read_run(file: str | Path) -> RunRecord:
-    """Read the record of one point's run.
-
-    Raises:
-        AnalysisError: as ``read``, or it is the record of a preview batch.
-    """
+    """Read the record of one point's run; raises AnalysisError as ``read``, or for that of a batch."""
     record = read(file)
     if isinstance(record, BatchRecord):
-        raise AnalysisError(
-            "this is the record of a preview batch, not of one run",
-            file=file,
-            remedy="give the directory of a run of engine gem5 or gem5-kernels",
-        )
+        message = "this is the record of a preview batch, not of one run"
+        remedy = "give the directory of a run of engine gem5 or gem5-kernels"
+        raise AnalysisError(message, file=file, remedy=remedy)
     return record
 
 
@@ -354,16 +330,12 @@ def _described(problem: ErrorDetails, content: Any, file: str | Path) -> Analysi
         key = ".".join(map(str, place))
         return AnalysisError("the run record lacks a key", file=file, key=key, remedy=_REMEDY)
     key, value = _found(content, place)
-    if key == "format":
-        return AnalysisError(
-            "the run record has a format that this version does not know",
-            file=file,
-            key=key,
-            value=value,
-            remedy="read it with the version of apuflow that wrote it",
-        )
+    remedy = _REMEDY
     said = str(problem["ctx"]["error"]) if kind == "value_error" else "the run record is damaged"
-    return AnalysisError(said, file=file, key=key, value=value, remedy=_REMEDY)
+    if key == "format":
+        said = "the run record has a format that this version does not know"
+        remedy = "read it with the version of apuflow that wrote it"
+    return AnalysisError(said, file=file, key=key, value=value, remedy=remedy)
 
 
 def _found(content: Any, place: tuple[int | str, ...]) -> tuple[str, Any]:

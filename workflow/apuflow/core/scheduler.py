@@ -1,8 +1,7 @@
 """The scheduler that a job of ours runs under, and what it says of a job that was stopped or has ended.
 
-Slurm alone: its commands ``scontrol`` (jobs that its controller remembers), ``squeue`` (jobs that wait or
-run) and ``sacct`` (each start of all jobs, where there is accounting). Where none of them answers, nothing is
-said. Seen on Slurm 22.05 (``tests/faults/test_fault_slurm.py``; accounting: ``tests/slurm_accounting.py``).
+Slurm alone: ``scontrol`` (jobs that its controller remembers), ``squeue``, and ``sacct`` where there is
+accounting. Seen on Slurm 22.05 (``tests/faults/test_fault_slurm.py``, ``tests/slurm_accounting.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import pwd
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _ANSWER_SECONDS = 10.0
@@ -20,19 +19,21 @@ _FACT = re.compile(r"(\w+)=(\S*)")
 _KILLED = ("137:0", "0:9")
 _NEAR_LIMIT = 0.7
 _TAKEN_BACK = "Slurm had taken job {job} back (preemption, requeue or a node that failed)"
+_ACCOUNTED = {
+    "State": "JobState",
+    "ExitCode": "ExitCode",
+    "NodeList": "NodeList",
+    "Timelimit": "TimeLimit",
+    "ReqMem": "MinMemoryNode",
+}
+"""Fields of accounting, with the controller's names of them."""
 _WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED")
 _GOING = ("RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING")
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The job that this process belongs to.
-
-    Attributes:
-        job: its number; "" outside of a scheduler.
-        node: the node's name, as the scheduler calls it.
-        restarts: how often the scheduler had started it before.
-    """
+    """The job that this process belongs to; "" outside of Slurm. ``restarts``: starts before this one."""
 
     job: str = ""
     node: str = ""
@@ -79,9 +80,7 @@ class Placement:
 def end_of(job: str, memory_bytes: int | None = None) -> str | None:
     """Why a job is gone, in words; None: it is not gone, or nothing is known of it.
 
-    Args:
-        job: its number.
-        memory_bytes: memory of its run when it was last seen.
+    ``memory_bytes`` are those of its run when it was last seen.
     """
     facts = _controller(job) or next(reversed(_starts(job)), None)
     if facts is None:
@@ -130,23 +129,14 @@ def _starts(job: str) -> list[dict[str, str]]:
 
     A job that waits for its next start may have an entry for that, too.
     """
-    fields = ("State", "ExitCode", "NodeList", "Timelimit", "ReqMem")
-    question = ("sacct", "-X", "-D", "-n", "-P", "-j", job, "-o", ",".join(fields))
+    question = ("sacct", "-X", "-D", "-n", "-P", "-j", job, "-o", ",".join(_ACCOUNTED))
     said = ask(*question) if job.isdigit() else None
     answers = [line.split("|") for line in (said or "").splitlines()]
-    return [_start(*answer) for answer in answers if len(answer) == len(fields)]
-
-
-def _start(state: str, exit_code: str, nodes: str, limit: str, memory: str) -> dict[str, str]:
-    word, _, by = state.partition(" by ")
-    return {
-        "JobState": word,
-        "By": f" by {_user(by)}" if by else "",
-        "ExitCode": exit_code,
-        "NodeList": nodes,
-        "TimeLimit": limit,
-        "MinMemoryNode": memory,
-    }
+    starts = [dict(zip(_ACCOUNTED.values(), a, strict=True)) for a in answers if len(a) == len(_ACCOUNTED)]
+    for start in starts:
+        start["JobState"], _, by = start["JobState"].partition(" by ")
+        start["By"] = f" by {_user(by)}" if by else ""
+    return starts
 
 
 def _user(number: str) -> str:
@@ -172,23 +162,11 @@ def ask(*command: str) -> str | None:
     """What a command of the scheduler prints; None: it is not here, fails, or does not answer."""
     if shutil.which(command[0]) is None:
         return None
+    no = subprocess.DEVNULL
     try:
-        done: subprocess.CompletedProcess[str] = _run(command)
-    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.check_output(command, stdin=no, stderr=no, text=True, timeout=_ANSWER_SECONDS)
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout if done.returncode == 0 else None
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        timeout=_ANSWER_SECONDS,
-        check=False,
-    )
 
 
 def _bytes(text: str) -> int | None:

@@ -28,8 +28,7 @@ def table_of(
 ) -> Table:
     """A table without lines: columns of text, of numbers, and of text that may take several lines.
 
-    Args:
-        no_wrap: the first two kinds take one line even where the terminal is too narrow.
+    With ``no_wrap`` the first two kinds take one line even where the terminal is too narrow.
     """
     table = Table(box=None, pad_edge=False)
     for heading in texts:
@@ -56,7 +55,7 @@ def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0, *, sp
     Args:
         names: of the cells.
         entries: its rows.
-        left: so many of the cells begin at the left; numbers end at the right.
+        left: so many of the cells begin at the left.
         split: names have as many lines as they need to be no wider than the cells.
     """
     columns = [[name, *(entry.cells[i] for entry in entries)] for i, name in enumerate(names)]
@@ -84,12 +83,8 @@ def stacked(names: Sequence[str], entries: Sequence[Entry], left: int = 0, *, sp
 def blocks(names: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width: int) -> Text:
     """A table in as few blocks below each other as a width needs; no cell is cut.
 
-    Args:
-        names: of the columns; they take several lines if the width is too small.
-        rows: the cells.
-        keys: so many columns say which row it is. Each block begins with them, or, where they take more than
-            half of the width, with the row's number.
-        width: columns of the terminal.
+    Names take several lines if the width is too small. Each block begins with the first ``keys`` columns,
+    which say which row it is, or, where they take more than half of the width, with the row's number.
     """
     columns = [[name, *cells] for name, *cells in zip(names, *rows, strict=True)]
     if sum(2 + max(map(len, column)) for column in columns) <= width:
@@ -141,10 +136,7 @@ def number(value: object) -> str:
 
 
 def interval(row: Mapping[Any, Any]) -> str:
-    """The interval of a preview's cycles, three digits of each end.
-
-    ``guess`` where the row lies outside of what was measured.
-    """
+    """The interval of a preview's cycles, three digits an end; ``guess`` outside of what was measured."""
     low, high = row["gpu_cycles_low"], row["gpu_cycles_high"]
     if low != low or high != high:
         return "-"

@@ -41,11 +41,6 @@ def clock_hertz(text: str) -> float | None:
     return 1.0 / (float(match.group(1)) * _SECONDS[match.group(2)])
 
 
-def is_voltage(text: str) -> bool:
-    """Whether it reads ``1.0V`` or ``900mV``."""
-    return volts(text) is not None
-
-
 def volts(text: str) -> Decimal | None:
     """Volts of ``1.0V`` or ``900mV``; None if it is neither."""
     match = _VOLTAGE.match(text.strip())

@@ -11,7 +11,7 @@ from apuflow.configure import Release
 from apuflow.configure.command_workload import CommandFile, CommandWork, CommandWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
+from apuflow.configure.work import Software
 from apuflow.core.errors import ConfigError
 from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.dnnmark_program import HOME

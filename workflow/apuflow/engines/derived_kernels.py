@@ -13,7 +13,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import on_gem5
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
+from apuflow.configure.work import Software
 from apuflow.configure.workload import Workload
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError

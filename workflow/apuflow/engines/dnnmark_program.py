@@ -11,11 +11,10 @@ from typing_extensions import override
 
 from apuflow import miopen
 from apuflow.configure import Release
-from apuflow.configure.dnnmark_workload import DnnmarkWorkload
+from apuflow.configure.operation_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
-from apuflow.configure.work import OperationWork
+from apuflow.configure.work import OperationWork, Software
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import gpu

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
-from apuflow.configure.fewer_workgroups import KEY, FewerWorkgroups
 from apuflow.configure.fit import Demand, demand_of, held_at_once
 from apuflow.configure.point import Point
-from apuflow.configure.software import Software
-from apuflow.configure.work import Work
+from apuflow.configure.sweep_keys import WORKGROUPS, FewerWorkgroups
+from apuflow.configure.work import Software, Work
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.gpus import gpu
@@ -72,7 +71,7 @@ class Fewer:
         if asked is not None and gem5.binary.endswith(".fast"):
             raise ConfigError(
                 "gem5.fast cannot trace when workgroups begin, from which the whole launch is extrapolated",
-                key=KEY,
+                key=WORKGROUPS,
                 value=gem5.binary,
                 remedy="use gem5.opt, or take the key out of the sweep",
             )

@@ -11,7 +11,7 @@ from typing_extensions import override
 from apuflow.configure import Release
 from apuflow.configure.point import Point
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
+from apuflow.configure.work import Software
 from apuflow.configure.workload import Workload
 from apuflow.core.engines import EngineName
 from apuflow.engines import estimate

@@ -12,8 +12,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import Decision, on_gem5
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
-from apuflow.configure.work import Work
+from apuflow.configure.work import Software, Work
 from apuflow.configure.workload import Workload
 from apuflow.core.engines import KERNELS_VERSION, EngineName
 from apuflow.core.errors import ApuflowError

@@ -9,16 +9,14 @@ from typing import ClassVar
 from typing_extensions import override
 
 from apuflow.configure.fit import Demand, capacity, demand_overflows
-from apuflow.configure.kernel_work import KernelsWork
-from apuflow.configure.kernel_workload import KernelsWorkload
+from apuflow.configure.kernel_workload import KernelsWork, KernelsWorkload
 from apuflow.configure.point import Point
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
+from apuflow.configure.work import Software
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.core.gpus import gpu
-from apuflow.core.isa import Isa
+from apuflow.core.gpus import Isa, gpu
 from apuflow.core.record import LaunchRecord
 from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened

@@ -15,8 +15,7 @@ from apuflow.configure.point import Point
 from apuflow.configure.products import Decision, in_preview
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.software import Software
-from apuflow.configure.work import Work
+from apuflow.configure.work import Software, Work
 from apuflow.configure.workload import Runs, Workload
 from apuflow.core.engines import PREVIEW_VERSION, EngineName
 from apuflow.core.errors import ApuflowError

@@ -12,22 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from apuflow.configure import catalogue, labels, option_rules, ruby_sets, yaml_source
+from apuflow.configure import catalogue, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
 from apuflow.configure.combinations import PLACES, Assignment, Plan, line_of
-from apuflow.configure.fewer_workgroups import label_part
 from apuflow.configure.fit import Capacity, capacity, overflows
 from apuflow.configure.loading import load_machine, load_release
-from apuflow.configure.option_rules import OptionProblem
 from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import load_site
-from apuflow.configure.software import Software
+from apuflow.configure.structure_rules import OptionProblem, too_many
 from apuflow.configure.sweep import Sweep
-from apuflow.configure.work import Work, launches_products
+from apuflow.configure.sweep_keys import workgroups_label
+from apuflow.configure.work import Software, Work, label_of, launches_products, option_parts, value_part
 from apuflow.configure.workload import Workload
-from apuflow.configure.workloads import Works
+from apuflow.configure.workloads import works
 from apuflow.core import inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
@@ -87,7 +86,7 @@ class Resolver:
         self._bases: dict[tuple[str, str], Base | None] = {}
         self._machines: dict[Assignment, _Machine | None] = {}
         self._options: dict[tuple[int, str], Mapping[str, Scalar]] = {}
-        self._works = Works(workload, plan.layer, self._note_work)
+        self._work_of = works(workload, plan.layer, self._note_work)
         self._softwares: dict[tuple[EngineName, str, str], Software] = {}
         self._accepts: dict[tuple[object, ...], bool] = {}
         self._release_of: dict[str, str] = {}
@@ -116,7 +115,7 @@ class Resolver:
     def resolve(self, engine: EngineName, assignment: Assignment) -> Point | None:
         """The point of these values; None when something is wrong with it (noted)."""
         machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
-        work = self._works.get(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        work = self._work_of(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
         if machine is None or work is None or not self._accepted(engine, machine):
             return None
         memory = self._memory(machine, work)
@@ -131,8 +130,8 @@ class Resolver:
         changed = self._changed(machine, memory.size)
         software = self._software(engine, machine, work)
         workgroups = where_large(self._sweep.workgroups, engine, software, work, machine.compute_units)
-        parts = (inputs.label_part(self._sweep.inputs), label_part(workgroups))
-        label = labels.join(*machine.label, *work.label, memory.label, *parts)
+        parts = (inputs.label_part(self._sweep.inputs), workgroups_label(workgroups))
+        label = label_of(*machine.label, *work.label, memory.label, *parts)
         base = machine.base
         return Point(
             engine=engine,
@@ -192,11 +191,11 @@ class Resolver:
             compute_units,
             capacity(full),
             memory,
-            labels.option_parts(base.release, changed, compute_units),
+            option_parts(base.release, changed, compute_units),
             places["machine"],
             gfx,
             base.release_file.facts_on(gfx),
-            ruby_sets.too_many(given, full, base.release_file.capabilities.set_bits),
+            too_many(given, full, base.release_file.capabilities.set_bits),
         )
 
     def _base(self, release: str, machine: str) -> Base | None:
@@ -237,7 +236,7 @@ class Resolver:
             )
             return None
         other = machine.memory != derived
-        return _Memory(machine.memory, labels.value_part("mem-size", machine.memory) if other else "")
+        return _Memory(machine.memory, value_part("mem-size", machine.memory) if other else "")
 
     def _hosts(self, machine: _Machine) -> bool:
         """Whether each thread of the workload's program has a CPU core."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apuflow.configure.software import Software
-from apuflow.configure.work import Work, corrections_of, launches_products
+from apuflow.configure.work import Software, Work, corrections_of, launches_products
 from apuflow.configure.workload import Workload
 
 

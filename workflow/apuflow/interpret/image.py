@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import GPUS
-from apuflow.core.isa import GCN3, VEGA, Isa
+from apuflow.core.gpus import GCN3, GPUS, VEGA, Isa
 from apuflow.interpret.opcodes import IsaName
 from apuflow.miopen import elf
 from apuflow.miopen.elf import read_code_object

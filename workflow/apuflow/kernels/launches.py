@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.core.isa import Isa
+from apuflow.core.gpus import Isa
 from apuflow.kernels.metadata import (
     GEOMETRY,
     IGNORED,

@@ -9,8 +9,7 @@ import re
 from typing import Final, NamedTuple
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import gpu
-from apuflow.core.isa import VEGA, Isa
+from apuflow.core.gpus import VEGA, Isa, gpu
 from apuflow.miopen.launch import Row, definitions
 
 

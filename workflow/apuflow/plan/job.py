@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from apuflow.configure.software import Software
+from apuflow.configure.work import Software
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import wait_for_files, write_text
 from apuflow.core.record import RunRecord

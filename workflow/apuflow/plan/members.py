@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from apuflow.configure.combinations import Assignment, Plan, line_of, plan
+from apuflow.configure.operation_workload import SuiteOperations
 from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
-from apuflow.configure.suite_workload import SuiteOperations
 from apuflow.configure.sweep import Sweep
 from apuflow.core import collection
 from apuflow.core.engines import EngineName

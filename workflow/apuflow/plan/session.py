@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.core.forks import Forks
+from apuflow.core.forked import Forks
 from apuflow.engines import schedule
 from apuflow.plan import followers, repairs, targets
 from apuflow.plan.campaign import Campaign

@@ -10,9 +10,9 @@ from typing import Any
 
 from apuflow import preview
 from apuflow.ask.question import steep_steps
-from apuflow.configure import load_release, load_site, load_workload, option_rules, ruby_sets
-from apuflow.configure.option_rules import OptionProblem
+from apuflow.configure import load_release, load_site, load_workload, option_rules
 from apuflow.configure.point import Point
+from apuflow.configure.structure_rules import OptionProblem, too_many
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError
@@ -218,7 +218,7 @@ def _not_started(chosen: Sequence[Point], root: Path) -> list[str]:
     bits = {release: load_release(release, root).capabilities.set_bits for release in releases}
     worst: dict[tuple[str, str], OptionProblem] = {}
     for (release, _), point in machines_of.items():
-        for each in ruby_sets.too_many({}, point.options, bits[release]):
+        for each in too_many({}, point.options, bits[release]):
             known = worst.setdefault((release, each.option), each)
             if int(each.value) > int(known.value):
                 worst[release, each.option] = each

@@ -14,7 +14,7 @@ from pydantic import Field, NonNegativeFloat
 
 from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, Size, Text, read
-from apuflow.configure.image_repair import DOCKERFILE, Repair
+from apuflow.configure.image_source import DOCKERFILE, Repair
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import sha256_file, write_text
 from apuflow.core.units import format_duration, size_bytes

@@ -11,7 +11,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.core.occupancy import resident_workgroups
+from apuflow.core.grid import resident_workgroups
 from apuflow.preview.columns import Numbered, Rows, by_identity, spread, together
 from apuflow.preview.instructions import Counts
 from apuflow.preview.machine import LDS_BUS, WRITES_PER_SWITCH, Dram, GpuModel, Machines

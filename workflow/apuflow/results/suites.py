@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from apuflow.configure import Sweep, labels, sweep_names
+from apuflow.configure import Sweep, sweep_names
 from apuflow.configure.point import Point
+from apuflow.configure.work import label_of, value_part
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
@@ -41,7 +42,7 @@ def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
 def _iteration(member: Member) -> Iteration:
     ring = Ring(member.choice.devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
     items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member, ring))
-    parts = [labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
+    parts = [value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
     told = "\n".join(f"{item.point} {item.repeats} {item.why}" for item in items)
     digest = hashlib.sha256(told.encode()).hexdigest()[:8]
     suite = member.suite
@@ -50,7 +51,7 @@ def _iteration(member: Member) -> Iteration:
         suite=suite.name,
         engine=member.engine,
         direction=member.choice.direction,
-        label=f"{labels.join(suite.name, *parts)}-{digest}",
+        label=f"{label_of(suite.name, *parts)}-{digest}",
         axes=dict(member.assignment),
         items=items,
         images=(member.choice.n or suite.n or 1) if suite.is_network else None,

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from apuflow.core import gpus
-from apuflow.core.isa import GCN3
+from apuflow.core.gpus import GCN3
 from apuflow.miopen.launch import Gemm
 
 Products: TypeAlias = Literal["stand-in", "rocblas"]

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
 from apuflow.core.interval import student_quantile
 from apuflow.sampling.audit import MISSED_FACTOR, Audit, draw, missed_size
 

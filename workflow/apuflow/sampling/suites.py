@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from apuflow import preview
-from apuflow.configure import Sweep, labels, option_rules
+from apuflow.configure import Sweep, option_rules
 from apuflow.configure.point import Point
-from apuflow.configure.sampling import Sampling
+from apuflow.configure.sweep_keys import Sampling
+from apuflow.configure.work import label_of, value_part
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
@@ -153,7 +154,7 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
     failed = [name for name in ran if name not in measured]
     sample = Sample(parts, repeats, measured, failed, doubts, audit)
     following = sample.next(aim)
-    varied = [labels.value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
+    varied = [value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
 
     def records(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(paths.run_record(points[name].engine, points[name].workload, name) for name in names)
@@ -161,7 +162,7 @@ def _sampled(member: Member, aim: Sampling, known: dict[str, Ran], root: Path) -
     return Sampled(
         suite=suite,
         engine=member.engine,
-        label=labels.join(*varied),
+        label=label_of(*varied),
         axes={axis_column(name): value for name, value in member.assignment},
         aim=aim,
         estimate=sample.estimate(aim),

@@ -6,9 +6,8 @@ from math import prod
 from typing import Final, NamedTuple
 
 from apuflow.core.errors import NotModelled
-from apuflow.core.gpus import GPUS
+from apuflow.core.gpus import GCN3, GPUS, VEGA, Isa
 from apuflow.core.grid import workgroups
-from apuflow.core.isa import GCN3, VEGA, Isa
 from apuflow.miopen import Launch
 from apuflow.miopen.launch import definitions
 

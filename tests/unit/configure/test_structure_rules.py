@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.configure import load_release, option_rules
-from apuflow.configure.ruby_sets import controllers
+from apuflow.configure.structure_rules import controllers
 from apuflow.core.errors import ConfigError
 
 GEM5 = HEAD.replace("preview", "gem5-kernels") + "release: v23.0\n"
