@@ -92,7 +92,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
         run_dir=project / "runs/gem5/demo/u4",
         point=PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
         gem5=Gem5(root / "build/GCN3_X86/gem5.opt", root / "configs/example/apu_se.py"),
-        processes=(Process(guest, options, Expectation(end_marker="all is well")),),
+        process=Process(guest, options, Expectation(end_marker="all is well")),
         container=engine,
         image=reference,
         mounts=(Mount(root), Mount(programs)),
@@ -103,7 +103,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
 def start_barely(made: Simulation, number: int) -> None:
     """The same gem5 command alone: `docker run --rm`, or a plain process."""
     directory = made.project / f"bare/{number}"
-    command = list(prepare(made, made.processes[0], directory))
+    command = list(prepare(made, directory))
     if isinstance(made.container, DockerEngine):
         mounts = [
             f"-v={path}:{path}" for path in (*(str(mount.path) for mount in made.mounts), str(directory))

@@ -72,7 +72,7 @@ def make(place: Path, gem5: Gem5, docker_url: str, docker_image: str, request: A
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
             "point": PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1"),
             "gem5": gem5,
-            "processes": (Process(guest, options, Expectation(end_marker=MARKER)),),
+            "process": Process(guest, options, Expectation(end_marker=MARKER)),
             "container": DockerEngine("docker", url),
             "image": docker_image,
             "mounts": (Mount(programs), Mount(gem5.binary.parents[2])),

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
             "point": facts,
             "gem5": gem5,
-            "processes": (process,),
+            "process": process,
             "container": HostEngine(),
             "limits": Limits(wall_seconds=600, grace_seconds=2),
         }
@@ -235,10 +234,15 @@ def test_statistics_that_change_between_their_proof_and_publishing_are_not_publi
 
 
 def test_a_published_file_of_several_that_changes_is_named_by_every_reader(make: Make) -> None:
-    [process] = make().processes
-    simulation = make(processes=tuple(replace(process, name=name) for name in ("000-a", "001-b")))
-    simulate(simulation)
-    _other_digit(simulation.run_dir / "stats-001-b.txt")
+    """Records of earlier versions name a file for each of several processes."""
+    simulation = make()
+    record = simulate(simulation)
+    second, sha256 = simulation.run_dir / "stats-001-b.txt", record.provenance.statistics_sha256
+    shutil.copyfile(simulation.run_dir / "stats.txt", second)
+    provenance = record.provenance.model_copy(update={"statistics_sha256": f"{sha256} {sha256}"})
+    several = {"statistics": ["stats.txt", second.name], "provenance": provenance}
+    record.model_copy(update=several).write(simulation.run_dir / "run.json")
+    _other_digit(second)
     readers: list[Callable[[], object]] = [
         lambda: tables.build([simulation.run_dir]),
         lambda: kernel_table(simulation.run_dir),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,19 +11,15 @@ from typing_extensions import override
 
 from apuflow.configure.point import Point
 from apuflow.configure.products import on_gem5
-from apuflow.configure.release import Release
-from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.configure.workload import Workload
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
-from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
-from apuflow.engines.launched import launched, statistics_of
-from apuflow.engines.simulated import launch_records, provenance
+from apuflow.engines.simulated import launch_records, launched, provenance, statistics_of
 from apuflow.launcher.corrections import CORRECTIONS_VERSION
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.dispatch_list import Statistics
@@ -36,28 +32,11 @@ from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.gem5 import Gem5Record
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas import library_of, library_versions
-from apuflow.rocblas.call import changed
+from apuflow.rocblas import library_versions
 from apuflow.rocblas.objects import is_library_kernel, library_object
 from apuflow.run.command import refuse_redirected
-from apuflow.run.process import Process
 
 DATA = "data.bin"
-
-
-@dataclass(frozen=True)
-class KernelRun:
-    """What a point of this engine runs.
-
-    Attributes:
-        process: the gem5 process.
-        launches: every kernel launch, in order: one block of statistics each.
-        inputs: files outside the run directory that the guest reads (to be mounted in a container).
-    """
-
-    process: Process
-    launches: tuple[LaunchRecord, ...]
-    inputs: tuple[Path, ...]
 
 
 def kernel_objects(
@@ -100,8 +79,8 @@ def kernel_run(
     statistics: Statistics = "dispatch",
     fewer: Fewer | None = None,
     in_memory: bool = False,
-) -> KernelRun:
-    """The gem5 process of a point: all its launches in order, one block of statistics for each.
+) -> Prepared:
+    """The run of a point, but for its provenance: all launches in order, one block of statistics for each.
 
     The guest has gem5 reset its statistics before every dispatch and write them after it; the first block,
     before them, and the last, at its end, are without kernels. Where the release's own script writes a block
@@ -145,18 +124,7 @@ def kernel_run(
         judge=judge,
         trace_workgroups=any(cut.ran for cut in cuts),
     )
-    records = noted(launch_records(launches), cuts)
-    named = tuple(
-        record.model_copy(
-            update={
-                "stand_in": launch.note or None,
-                "library": library_of(launch, gfx) or None,
-                "changed": changed(launch, gfx) or None,
-            }
-        )
-        for record, launch in zip(records, run.launches, strict=True)
-    )
-    return KernelRun(process, named, (launcher, *links.values()))
+    return Prepared(process, noted(launch_records(launches, gfx), cuts), (launcher, *links.values()))
 
 
 class DerivedKernels(Program[Workload]):
@@ -165,11 +133,11 @@ class DerivedKernels(Program[Workload]):
     use: ClassVar[Use] = Use.KERNELS
 
     @override
-    def software(self, workload: Workload, release: Release, gfx: str, site: Site, root: Path) -> Software:
+    def software(self, workload: Workload, place: Place) -> Software:
         return Software(
-            miopen=release.miopen.source.commit,
+            miopen=place.release.miopen.source.commit,
             corrections=CORRECTIONS_VERSION,
-            products=library_versions(on_gem5(site).products, gfx),
+            products=library_versions(on_gem5(place.site).products, place.gfx),
         )
 
     @override
@@ -209,8 +177,7 @@ class DerivedKernels(Program[Workload]):
             fewer=Fewer.of(point, gem5),
             in_memory=point.in_memory,
         )
-        made_from = provenance(point, gem5, tools.image, data=data)
-        return Prepared(run.process, run.launches, run.inputs, made_from)
+        return replace(run, provenance=provenance(point, gem5, tools.image, data=data))
 
 
 def _launches(point: Point) -> tuple[Launch, ...]:

@@ -9,18 +9,16 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.dnnmark_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
-from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.configure.work import OperationWork
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen import Row, network_rows
@@ -32,7 +30,6 @@ from apuflow.prepare import DnnmarkRecord, Gem5Record, check_dnnmark, read_recor
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
 from apuflow.rocblas import library_versions
-from apuflow.rocblas.call import changed
 from apuflow.rocblas.library_table import ProductLibrary
 from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
@@ -53,15 +50,13 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
     use: ClassVar[Use] = Use.DNNMARK
 
     @override
-    def software(
-        self, workload: DnnmarkWorkload, release: Release, gfx: str, site: Site, root: Path
-    ) -> Software:
-        changed_kernels = site.image.rocblas_kernels == "changed"
+    def software(self, workload: DnnmarkWorkload, place: Place) -> Software:
+        changed_kernels = place.site.image.rocblas_kernels == "changed"
         return Software(
             benchmark=workload.benchmark,
-            miopen=release.miopen.source.commit,
-            dnnmark=requests.dnnmark_content(release, site, root),
-            products=library_versions("rocblas", gfx) if changed_kernels else None,
+            miopen=place.release.miopen.source.commit,
+            dnnmark=requests.dnnmark_content(place.release, place.site, place.root),
+            products=library_versions("rocblas", place.gfx) if changed_kernels else None,
         )
 
     @override
@@ -206,12 +201,7 @@ def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
         launches = point.launches(runtime_units(point))
     except ApuflowError:
         return ()
-    return tuple(
-        record.model_copy(update={"changed": changed(launch, point.gfx) or None})
-        for record, launch in zip(
-            launch_records(launches, "rocBLAS of the image"), miopen.expand(launches), strict=True
-        )
-    )
+    return launch_records(launches, point.gfx, "rocBLAS of the image")
 
 
 PROGRAM = DnnmarkProgram()

@@ -12,18 +12,15 @@ from apuflow.configure.fit import Demand, capacity, demand_overflows
 from apuflow.configure.kernel_work import KernelsWork
 from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.point import Point
-from apuflow.configure.release import Release
-from apuflow.configure.site import Site
 from apuflow.configure.software import Software
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.isa import Isa
 from apuflow.core.record import LaunchRecord
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
-from apuflow.engines.launched import launched, statistics_of
-from apuflow.engines.simulated import provenance
+from apuflow.engines.simulated import launched, provenance, statistics_of
 from apuflow.kernels.geometry import geometry_problems
 from apuflow.kernels.lds import dynamic_lds
 from apuflow.kernels.metadata import Kernel, find_kernel
@@ -54,9 +51,7 @@ class OwnKernels(Program[KernelsWorkload]):
     reason: ClassVar[str] = "kernels of your own, started without ROCm"
 
     @override
-    def software(
-        self, workload: KernelsWorkload, release: Release, gfx: str, site: Site, root: Path
-    ) -> Software:
+    def software(self, workload: KernelsWorkload, place: Place) -> Software:
         return Software(corrections=CORRECTIONS_VERSION if workload.compiled_here else None)
 
     @override

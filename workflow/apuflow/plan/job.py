@@ -11,16 +11,20 @@ from functools import cache
 from pathlib import Path
 
 from apuflow.configure.software import Software
+from apuflow.containers import Limits
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import wait_for_files, write_text
 from apuflow.core.record import RunRecord
-from apuflow.engines import get_engine
-from apuflow.engines.run_point import run_point
-from apuflow.engines.software import of_work
+from apuflow.core.units import size_bytes
+from apuflow.engines import simulating_engine
+from apuflow.engines.base import Place, software_of
+from apuflow.engines.simulated import gem5_of, mounts, point_facts
 from apuflow.plan.manifest import Manifest, Settings, Task
+from apuflow.prepare import Gem5Record, read_record, stages, unchanged_gem5
 from apuflow.prepare.tools import Toolset
-from apuflow.run.attempt import Busy
-from apuflow.run.process import RunFailed
+from apuflow.run.attempt import Busy, simulate
+from apuflow.run.process import RunFailed, Simulation
 
 Run = Callable[[Task, bool], str]
 """Runs a point and returns how it ended; the flag: whether to wait for another process that runs it."""
@@ -97,16 +101,38 @@ def _manifest(plan: str, root: Path) -> Manifest:
 
 
 def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRecord:
+    """Run a point to its proven end.
+
+    Raises:
+        Busy: another process is running it, and ``wait`` is false.
+        EngineError: gem5 or DNNMark are not what their records say.
+    """
     refuse_what_changed(task, settings, tools)
-    files = [file for named in task.rule_inputs.values() for file in named]
-    return run_point(
-        tools,
-        task.point,
-        task.inputs,
-        files,
-        memory_mb=task.memory_mb,
-        wall_seconds=settings.wall_seconds,
-        on_failure=settings.on_failure,
+    point, inputs, site, root = task.point, task.inputs, tools.site, tools.root.resolve()
+    # All that must be there; what another machine made just now is waited for.
+    wait_for_files(tools.root / file for files in task.rule_inputs.values() for file in files)
+    run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
+    recorded = root / inputs.gem5
+    installed = unchanged_gem5(read_record(recorded, Gem5Record), recorded)
+    prepared = simulating_engine(point.engine).prepare(tools, point, inputs, installed, run_dir)
+    memory = size_bytes(site.memory) if site.memory else task.memory_mb << 20
+    return simulate(
+        Simulation(
+            project=root,
+            run_dir=run_dir,
+            point=point_facts(point),
+            gem5=gem5_of(installed, tools.release, quick_statistics=site.quick_statistics),
+            process=prepared.process,
+            container=stages.container(tools),
+            image=tools.image.reference,
+            mounts=mounts(installed, prepared.reads),
+            limits=Limits(memory_bytes=memory or None, wall_seconds=settings.wall_seconds),
+            compress=site.compress,
+            on_failure=settings.on_failure,
+            provenance=prepared.provenance,
+            launches=prepared.launches,
+            shared_start=root / paths.started_dir() if site.shared_start else None,
+        ),
         wait=wait,
     )
 
@@ -119,8 +145,9 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     """
     point, workload = task.point, tools.workload(task.point.workload)
     site = tools.site.with_products(settings.products)
-    found = get_engine(point.engine).software(tools.release, point.gfx, workload, site, tools.root)
-    same = _text(of_work(found, workload, point.work)) == _text(point.software)
+    place = Place(tools.release, point.gfx, site, tools.root)
+    found = software_of(simulating_engine(point.engine).software(workload, place), workload, point.work)
+    same = _text(found) == _text(point.software)
     if not same or not workload.holds(point.work):
         raise ConfigError(
             "the point is not what it was when the workflow started",

@@ -14,9 +14,9 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.engines import SIMULATING, is_batch
 from apuflow.core.errors import EngineError
-from apuflow.engines import estimate, get_engine, schedule, simulating_engine
+from apuflow.engines import estimate, get_engine, simulating_engine
 from apuflow.engines.kernel_files import KernelFiles
-from apuflow.plan import batches, manifest
+from apuflow.plan import manifest, schedule
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest, Task, record_of
 from apuflow.plan.storage import Storage, refuse_tools_made_here
@@ -136,8 +136,8 @@ class Runs:
         if new and self._elsewhere() and not self._storage:
             seconds = self.tools(sweep.release).site.batch_seconds
             fresh = [task for task in new if not self._has_begun(task.point)]
-            for batch in batches.divide(fresh, seconds):
-                name = batches.batch_name(batch)
+            for batch in schedule.divide(fresh, seconds):
+                name = schedule.batch_name(batch)
                 self._batches[name] = [replace(task, batch=name) for task in batch]
                 new += self._batches[name]
         self._tasks |= {task.record: task for task in new}
@@ -172,8 +172,8 @@ class Runs:
             point,
             needs.rule_inputs(),
             needs.objects_by_row(),
-            batches.memory_limit(point),
-            batches.minutes(seconds, sweep.limits.wall_seconds),
+            schedule.memory_limit(point),
+            schedule.minutes(seconds, sweep.limits.wall_seconds),
             seconds,
         )
 
@@ -223,7 +223,7 @@ class Runs:
 
     def simulation_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: what the run may take, and room for our own processes."""
-        return self._task_of(wildcards).memory_mb + batches.OWN_MEMORY_MB
+        return self._task_of(wildcards).memory_mb + schedule.OWN_MEMORY_MB
 
     def simulation_minutes(self, wildcards: Wildcards) -> int:
         """Minutes to ask of the scheduler: from the estimate, with the sweep's wall limit as cap."""
@@ -232,7 +232,7 @@ class Runs:
     def expected_memory(self, wildcards: Wildcards) -> int:
         """Megabytes that a run is expected to take: so many run at a time on this machine as fit."""
         point = self._point(wildcards)
-        expected = batches.expected_memory(point)
+        expected = schedule.expected_memory(point)
         if self.tools(point.release).site.shared_start:
             expected *= 2  # the gem5 that is forked
         return expected if self.memory_mb is None else min(expected, self.memory_mb)
@@ -300,11 +300,11 @@ class Runs:
 
     def batch_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: for the largest run, and for us."""
-        return max(task.memory_mb for task in self._batch(wildcards)) + batches.OWN_MEMORY_MB
+        return max(task.memory_mb for task in self._batch(wildcards)) + schedule.OWN_MEMORY_MB
 
     def batch_minutes(self, wildcards: Wildcards) -> int:
         """Minutes to ask of the scheduler."""
-        return batches.batch_minutes(self._batch(wildcards))
+        return schedule.batch_minutes(self._batch(wildcards))
 
     def _batch(self, wildcards: Wildcards) -> list[Task]:
         name = wildcards["batch"]

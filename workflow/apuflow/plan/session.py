@@ -19,8 +19,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.forks import Forks
-from apuflow.engines import schedule
-from apuflow.plan import followers, repairs, targets
+from apuflow.plan import followers, repairs, schedule, targets
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.runs import Runs
 from apuflow.plan.sampled import check_target

@@ -18,7 +18,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
-from apuflow.run.bundle import unpack
+from apuflow.run.packing import unpack
 
 
 class Storage:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from apuflow.containers import ContainerEngine, Job, Labels, Limits, Mount
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.files import write_text
-from apuflow.run.progress import tail
+from apuflow.run.status import tail
 
 
 class ToolRecord(BaseModel):

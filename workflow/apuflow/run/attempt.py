@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from apuflow.containers import Job, Labels, Mount, Sample
@@ -17,21 +17,13 @@ from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
 from apuflow.gem5.stats.blocks import text_sha256
 from apuflow.run import kernel_trace, publish
-from apuflow.run.command import (
-    OUTDIR,
-    STATISTICS,
-    command_script,
-    gem5_command,
-    rocm_environment,
-    start_files,
-)
+from apuflow.run.command import OUTDIR, STATISTICS, command_script, rocm_environment, start_files
 from apuflow.run.guest_errors import last_words
 from apuflow.run.kernel_trace import read_trace
-from apuflow.run.long_texts import pack
 from apuflow.run.outcome import ExitFacts, Outcome, classify
-from apuflow.run.process import Ended, Process, RunFailed, Simulation
-from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
-from apuflow.run.share_start import shared_start
+from apuflow.run.packing import pack_texts
+from apuflow.run.process import Ended, RunFailed, Simulation, shared_start
+from apuflow.run.status import LOST, Progress, guest_ticks, read_progress, tail, why_lost
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
@@ -40,30 +32,16 @@ _LOCK_SECONDS = 1.0
 _GEM5_FAILED = (Status.GEM5_CRASH, Status.GEM5_FATAL, Status.GEM5_PANIC, Status.DEADLOCK)
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One try at a run: ``<run_dir>/attempts/<number>``."""
-
-    number: int
-    directory: Path
-    started: str
-
-    def process_dir(self, process: Process) -> Path:
-        """Working directory of a process; the attempt's own for the only one."""
-        return self.directory / process.name if process.name else self.directory
-
-
 class Busy(EngineError):
     """Another process is running this very point."""
 
 
 def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
-    """Run all processes of one point; write ``run.json`` (strict: only for a proven run) and return it.
+    """Run one point; write ``run.json`` (strict: only for a proven run) and return it.
 
-    Every try has a directory of its own, ``attempts/N``; what a failed one left stays there with
-    ``failure.json``.
-    A completed record that is already there is returned as it is; a run that was proven before, but whose
-    record was not published (or was removed), is published now.
+    Every try has a directory of its own, ``attempts/N``; what a failed one left stays there, with
+    ``failure.json``. A completed record that is already there is returned as it is; a run that was proven
+    before, but has no record, is published.
 
     Args:
         wait: for another process that is running this point; what it has proven is returned then.
@@ -88,54 +66,39 @@ def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
             return finished
         simulation.container.remove_leftovers(simulation.project)
         _note_lost(run_dir)
-        attempt = _new_attempt(run_dir)
-        started = time.monotonic()
+        directory, started = _new_attempt(run_dir), time.monotonic()
+        began = now()
         try:
-            ended = _run_all(simulation, attempt)
+            ended = _run(simulation, directory, began)
         finally:
             (run_dir / "progress.json").unlink(missing_ok=True)
-        _pack_texts(simulation, ended)
-        record = publish.record(
-            simulation, attempt.number, attempt.started, ended, time.monotonic() - started
-        )
+        pack_texts([*_texts(simulation, directory), directory / "log"])
+        record = publish.record(simulation, ended, began, time.monotonic() - started)
         if record.status is Status.COMPLETED:
-            return publish.completed(simulation, attempt.directory, ended, record)
+            return publish.completed(simulation, ended, record)
         if record.status is Status.INTERRUPTED:
             # Half-written statistics are no evidence, and on a full disk they are in the way.
-            (ended[-1].directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
-        record.write(attempt.directory / "failure.json")
+            (directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
+        record.write(directory / "failure.json")
         if simulation.on_failure == "strict" or not record.status.recordable:
-            raise RunFailed(record, attempt.directory, stopped=ended[-1].exit.stopped in _STOPPED)
+            raise RunFailed(record, directory, stopped=ended.exit.stopped in _STOPPED)
         record.write(published)
         return record
 
 
-def _pack_texts(simulation: Simulation, ended: Sequence[Ended]) -> None:
-    for process in ended:
-        outdir = process.directory / OUTDIR
-        names = (simulation.gem5.stdout_file, simulation.gem5.stderr_file)
-        pack([*(outdir / name for name in names), process.directory / "log"])
-
-
-def _run_all(simulation: Simulation, attempt: Attempt) -> list[Ended]:
-    ended: list[Ended] = []
-    limits, left = simulation.limits, simulation.limits.wall_seconds
-    for process in simulation.processes:
-        one = replace(simulation, limits=replace(limits, wall_seconds=left))
-        ended.append(_run(one, attempt, process))
-        if not ended[-1].outcome.completed:
-            break
-        left = None if left is None else max(1.0, left - ended[-1].exit.seconds)
-    return ended
-
-
-def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
-    """One gem5 process, from an empty directory to its outcome."""
-    directory = attempt.process_dir(process)
-    command = prepare(simulation, process, directory)
+def _texts(simulation: Simulation, directory: Path) -> tuple[Path, Path]:
+    """Standard output and standard error of gem5."""
     outdir = directory / OUTDIR
-    stdout, stderr = outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
-    report = _Reporter(simulation, attempt, process, (stderr, stdout))
+    return outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
+
+
+def _run(simulation: Simulation, directory: Path, began: str) -> Ended:
+    """gem5's process, from an empty directory to its outcome."""
+    process = simulation.process
+    command = prepare(simulation, directory)
+    outdir = directory / OUTDIR
+    stdout, stderr = _texts(simulation, directory)
+    report = _Reporter(simulation, directory, began, (stderr, stdout))
     report(Sample(0.0, None))
     job = Job(
         command=command,
@@ -149,7 +112,7 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         limits=simulation.limits,
         on_sample=report,
         sample_seconds=_PROGRESS_SECONDS,
-        shared=shared_start(simulation, process),
+        shared=shared_start(simulation),
     )
     exit_ = simulation.container.run(job)
     sha256 = text_sha256(outdir / STATISTICS)
@@ -171,36 +134,24 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
     elif process.judge is not None and outcome.status in _GEM5_FAILED:
         outcome = replace(outcome, evidence=process.judge.explained(outcome.evidence))
     dispatches = read_trace(outdir / kernel_trace.FILE)
-    return Ended(
-        process, directory, command, exit_, outcome, publish.gem5_version(simout), results, dispatches
-    )
+    return Ended(directory, command, exit_, outcome, publish.gem5_version(simout), results, dispatches)
 
 
-def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[str, ...]:
-    """Lay out a process's working directory, with a ``command.sh`` to run it by hand; return its command."""
-    directory.mkdir(parents=True, exist_ok=True)
+def prepare(simulation: Simulation, directory: Path) -> tuple[str, ...]:
+    """Lay out a working directory, with a ``command.sh`` to run gem5 by hand; return its command."""
+    process = simulation.process
     (directory / process.home).mkdir(parents=True, exist_ok=True)
     variables = process.guest.environment
     if process.rocm:
         variables = rocm_environment(directory / process.home, variables)
     texts = {**process.files, **start_files(simulation.gem5, variables)}
     for name, content in {**process.data, **{name: text.encode() for name, text in texts.items()}}.items():
-        target = _inside(directory, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        _inside(directory, name).write_bytes(content)
     for name, source in process.copies.items():
-        target = _inside(directory, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        shutil.copyfile(source, _inside(directory, name))
     for name, source in process.links.items():
         _inside(directory, name).symlink_to(source.resolve())
-    command = gem5_command(
-        simulation.gem5,
-        process.options,
-        process.guest,
-        directory,
-        trace_workgroups=process.trace_workgroups,
-    )
+    command = process.command(simulation.gem5, directory)
     point = simulation.point
     note = f"{point.engine} {point.workload} {point.point}; image: {simulation.image or 'none'}"
     script = directory / "command.sh"
@@ -213,25 +164,23 @@ def _inside(directory: Path, name: str) -> Path:
     target = directory / name
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise EngineError("a run's file must lie in the run's directory", value=name)
+    target.parent.mkdir(parents=True, exist_ok=True)
     return target
 
 
 class _Reporter:
     """Writes the run's progress file at each sample."""
 
-    def __init__(
-        self, simulation: Simulation, attempt: Attempt, process: Process, texts: tuple[Path, ...]
-    ) -> None:
+    def __init__(self, simulation: Simulation, directory: Path, began: str, texts: tuple[Path, ...]) -> None:
         self.path = simulation.run_dir / "progress.json"
         self.texts = texts
         placement = Placement.here()
         self.base = Progress(
             point=simulation.point.point,
-            attempt=attempt.number,
+            attempt=int(directory.name),
             owner=str(Owner.current()),
-            started=attempt.started,
+            started=began,
             seconds=0.0,
-            process=process.name,
             log=str(texts[0]),
             job=placement.job,
             node=placement.node,
@@ -302,14 +251,14 @@ def _note_lost(run_dir: Path) -> None:
         write_text(directory / LOST, why + "\n")
 
 
-def _new_attempt(run_dir: Path) -> Attempt:
+def _new_attempt(run_dir: Path) -> Path:
+    """The directory of a try, ``<run_dir>/attempts/<number>``."""
     attempts = run_dir / "attempts"
     attempts.mkdir(exist_ok=True)
     numbers = [int(entry.name) for entry in attempts.iterdir() if entry.name.isdigit()]
-    number = max(numbers, default=0) + 1
-    directory = (attempts / str(number)).resolve()
+    directory = (attempts / str(max(numbers, default=0) + 1)).resolve()
     directory.mkdir()
-    return Attempt(number, directory, now())
+    return directory
 
 
 def _text(path: Path) -> str:
