@@ -25,8 +25,7 @@ from apuflow.core import paths, project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.plan.figure_names import figure_names
-from apuflow.plan.members import Member, distinct, members
-from apuflow.plan.points import points, sweep_workloads
+from apuflow.plan.points import Member, distinct, members, points, sweep_workloads
 from apuflow.plan.sampled import simulated_points
 from apuflow.prepare.requests import recorded_digest
 

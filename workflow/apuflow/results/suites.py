@@ -16,7 +16,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.members import Member
+from apuflow.plan.points import Member
 from apuflow.suites.ring import FLOAT_BYTES, Ring
 from apuflow.suites.spec import Refused
 from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
