@@ -84,7 +84,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
     programs.mkdir()
     (programs / "ok").write_text("#!program\nall is well\n")
     options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
-    guest = Guest(programs, "ok", end_marker="all is well")
+    guest = Guest(programs, "ok")
     sources = () if image is None else (ImageSource(local=image),)
     reference = first_image(engine, ImagePlan(sources, project / "log"))[0].reference
     return Simulation(

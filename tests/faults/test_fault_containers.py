@@ -66,7 +66,7 @@ def make(place: Path, gem5: Gem5, docker_url: str, docker_image: str, request: A
     def simulation(behaviour: str = "ok", url: str = docker_url, **changes: Any) -> Simulation:
         behave(gem5.binary, {"--cmd=": behaviour})
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
-        guest = Guest(programs, "program", end_marker=MARKER)
+        guest = Guest(programs, "program")
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",

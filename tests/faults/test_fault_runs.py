@@ -80,7 +80,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
         project = place or tmp_path / "project"
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = Expectation(end_marker=MARKER)
-        process = Process(Guest(programs, "program", end_marker=MARKER), options, expectation)
+        process = Process(Guest(programs, "program"), options, expectation)
         facts = PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")
         values: dict[str, Any] = {
             "project": project,

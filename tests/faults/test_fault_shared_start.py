@@ -50,7 +50,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Iterator[Make]:
         behave(gem5.binary, behaviours)
         options: dict[str, int | str] = {"num-compute-units": units, "gfx-version": "gfx801"}
         process = Process(
-            Guest(tmp_path / "programs", "program", end_marker=MARKER),
+            Guest(tmp_path / "programs", "program"),
             options,
             Expectation(end_marker=MARKER),
             files={"list": point, "all/list": point},

@@ -72,7 +72,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Callable[..., Simulation]:
         programs = project / "programs"
         programs.mkdir(parents=True, exist_ok=True)
         (programs / behaviour).write_text("#!program\nall is well\n")
-        guest = Guest(programs, behaviour, ("--n", "4"), end_marker="all is well")
+        guest = Guest(programs, behaviour, ("--n", "4"))
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = changes.pop("expectation", Expectation(end_marker="all is well"))
         values: dict[str, Any] = {

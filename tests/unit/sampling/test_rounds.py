@@ -19,7 +19,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.points import AXIS
-from apuflow.plan.session import check_targets
+from apuflow.plan.targets import check_targets
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.rounds import SampleRounds, write_sample
 from apuflow.sampling.runs import Ran

@@ -80,8 +80,6 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             program=binary.name,
             arguments=command.arguments,
             environment=command.environment,
-            end_marker=command.end_marker,
-            error_texts=command.error_texts,
         ),
         options=dict(point.options),
         expectation=Expectation(

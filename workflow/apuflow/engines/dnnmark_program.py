@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -95,11 +94,12 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
         if (library := _library(tools, point)) is not None:
             objects += library.objects
             given = library.files(root)
-            process = _with_kernels(process, given)
+            copies = {f"{ROCBLAS}/{name}": file for name, file in given.items()}
+            guest = replace(process.guest, environment={"ROCBLAS_TENSILE_LIBPATH": ROCBLAS})
+            process = replace(process, copies={**process.copies, **copies}, guest=guest)
             told = ", ".join(f"{name} ({sha256_file(file)[:16]})" for name, file in given.items())
-            made_from = made_from.model_copy(
-                update={"notes": (*made_from.notes, f"rocBLAS was given {told}")}
-            )
+            notes = (*made_from.notes, f"rocBLAS was given {told}")
+            made_from = made_from.model_copy(update={"notes": notes})
         if objects:
             defects = tools.release.instruction_defects(point.gfx)
             judge = ProgramJudge(tuple(made.path(root) for made in objects), point.gfx, defects)
@@ -124,13 +124,6 @@ def _library(tools: Toolset, point: Point) -> ProductLibrary | None:
     if point.software.products is None:
         return None
     return tools.product_library(point.launches(runtime_units(point)), point.gfx)
-
-
-def _with_kernels(process: Process, given: Mapping[str, Path]) -> Process:
-    """The same process, whose rocBLAS loads these files instead of its own kernels."""
-    copies = {f"{ROCBLAS}/{name}": file for name, file in given.items()}
-    guest = replace(process.guest, environment={"ROCBLAS_TENSILE_LIBPATH": ROCBLAS})
-    return replace(process, copies={**process.copies, **copies}, guest=guest)
 
 
 def dnnmark_process(
@@ -175,7 +168,6 @@ def dnnmark_process(
             directory=Path(build.build) / "benchmarks" / benchmark,
             program=f"dnnmark_{benchmark}",
             arguments=("-config", CONFIG, "-mmap", DATA, "-debuginfo", "1"),
-            end_marker=END_MARKER,
         ),
         options=dict(point.options),
         expectation=Expectation(end_marker=END_MARKER, blocks=blocks, required=required_rows()),

@@ -170,8 +170,6 @@ def launched(
             directory=launcher.absolute().parent,
             program=launcher.name,
             arguments=(str(list_file),),
-            end_marker=contents.end_marker,
-            error_texts=(ERROR,),
         ),
         options=options,
         expectation=Expectation(

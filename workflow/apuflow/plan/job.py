@@ -1,7 +1,4 @@
-"""The job of one point, or of a batch: rows of a manifest, run one after the other.
-
-Each run has its own proof, lock, limits and record.
-"""
+"""The job of one point, or of a batch: rows of a manifest, run one after the other."""
 
 from __future__ import annotations
 
@@ -38,7 +35,8 @@ def run_one(plan: str, engine: str, identifier: str, root: Path = Path()) -> Non
         ConfigError: what the point is made from has changed since it was planned.
         RunFailed: the run proved nothing.
     """
-    manifest = _manifest(plan, root)
+    wait_for_files([root / plan])
+    manifest = Manifest(plan, root)
     task = manifest.task(engine, identifier)
     if task is None:
         raise EngineError("the plan does not have this point", file=manifest.file, value=identifier)
@@ -55,13 +53,15 @@ def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
     Raises:
         EngineError: points failed in a strict sweep, or the batch was stopped; what is missing is named.
     """
-    manifest = _manifest(plan, root)
+    wait_for_files([root / plan])
+    manifest = Manifest(plan, root)
     settings, tasks = manifest.settings, manifest.batch(name)
     tools = cache(lambda release: Toolset(release, root))
 
     def run(task: Task, wait: bool) -> str:
         record = _run(task, settings, tools(task.point.release), wait=wait)
-        _protect(root / task.record)
+        file = root / task.record
+        file.chmod(file.stat().st_mode & ~0o222)  # as Snakemake does for the record of a job of its own
         return f"{record.status}: {record.evidence}"
 
     problems = each_task(tasks, run)
@@ -88,16 +88,12 @@ def each_task(tasks: Sequence[Task], run: Run) -> dict[str, str]:
                 problems[task.record] = f"{error.record.status}: {error.record.evidence}"
                 print(error)
                 if error.stopped:
-                    return problems | _not_begun(tasks, problems)
+                    left = (task.record for task in tasks if not Path(task.record).exists())
+                    return dict.fromkeys(left, "not begun: the batch was stopped") | problems
             except DescribedError as error:
                 problems[task.record] = error.message
                 print(error)
     return problems
-
-
-def _manifest(plan: str, root: Path) -> Manifest:
-    wait_for_files([root / plan])
-    return Manifest(plan, root)
 
 
 def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRecord:
@@ -143,29 +139,18 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     Raises:
         ConfigError: gem5, image, program, sources or kernels are others than when the point was planned.
     """
+
+    def text(software: Software) -> str:
+        return json.dumps(software.content(), sort_keys=True)
+
     point, workload = task.point, tools.workload(task.point.workload)
     site = tools.site.with_products(settings.products)
     place = Place(tools.release, point.gfx, site, tools.root)
     found = software_of(simulating_engine(point.engine).software(workload, place), workload, point.work)
-    same = _text(found) == _text(point.software)
-    if not same or not workload.holds(point.work):
+    if text(found) != text(point.software) or not workload.holds(point.work):
         raise ConfigError(
             "the point is not what it was when the workflow started",
             file=tools.root / task.record,
             value=point.id,
             remedy="the configuration, image or sources changed meanwhile: start the workflow again",
         )
-
-
-def _text(software: Software) -> str:
-    return json.dumps(software.content(), sort_keys=True)
-
-
-def _not_begun(tasks: Sequence[Task], problems: dict[str, str]) -> dict[str, str]:
-    left = (task.record for task in tasks if not Path(task.record).exists())
-    return {record: "not begun: the batch was stopped" for record in left if record not in problems}
-
-
-def _protect(record: Path) -> None:
-    """Take the right to write away, as Snakemake does for the record of a job of its own."""
-    record.chmod(record.stat().st_mode & ~0o222)

@@ -1,11 +1,12 @@
-"""What a call of ``snakemake`` names, its targets and configuration, checked before anything is planned."""
+"""A call of ``snakemake``: its targets, configuration and directory, checked first; where its results are."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+import pwd
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +21,48 @@ _FORMS = (
     f"The forms are {paths.report('SWEEP/')}, {paths.table('SWEEP/', 'WORKLOAD')} (or .parquet), "
     f"{paths.figure('SWEEP/', 'NAME')} (or .png, .csv), without SWEEP/ for sweep {paths.DEFAULT_SWEEP}"
 )
+
+
+def check_targets(campaign: Campaign, named_targets: Iterable[str]) -> None:
+    """Refuse a ``results/`` target that no sweep has, before anything is planned.
+
+    Raises:
+        ConfigError: unknown sweep, workload or figure (the known ones are listed), a figure that a
+            sweep's axes do not allow, or a mistake in their files.
+    """
+    for target in named_targets:
+        named = paths.target(target)
+        if named is None:
+            continue
+        sweep = campaign.sweep(named["under"])
+        _check_sampling(sweep, named)
+        if "figure" in named:
+            campaign.check_figure(named["figure"])
+        elif "workload" not in named:
+            campaign.figure_names(named["under"])
+        workloads = [*campaign.workloads(sweep), *campaign.shown(sweep)]
+        for workload in [named["workload"]] if "workload" in named else dict.fromkeys(workloads):
+            campaign.points(sweep.name, workload)
+
+
+def _check_sampling(sweep: Sweep, named: Mapping[str, str]) -> None:
+    """Refuse a result that a sweep has only without a sample, or only with one."""
+    under, file = paths.under(sweep.name), paths.sweep_file(sweep.name)
+    if sweep.sampling is None:
+        if "sampled" in named:
+            remedy = "add it, as in sampling: {bound: 0.1, budget: 0.6}"
+            raise ConfigError("the sweep takes no sample", file=file, key="sampling", remedy=remedy)
+        return
+    result = named.get("figure") or named.get("workload", paths.OPERATIONS)
+    if result != paths.OPERATIONS:
+        raise ConfigError(
+            "this result needs every operation, and the sweep takes a sample of them",
+            file=file,
+            key="sampling",
+            value=result,
+            remedy=f"{paths.report(under)} or {paths.sampled_totals(under)}; to run every operation, take "
+            "sampling out of the file: what has run is not run again",
+        )
 
 
 def is_ours_alone(snakefile: str | None) -> bool:
@@ -151,3 +194,56 @@ def refuse_braces(root: Path) -> None:
                 file=repr(place)[1:-1],
                 remedy="move the project to a directory whose path has no braces and no control characters",
             )
+
+
+def check_writable(root: Path) -> None:
+    """Refuse a project that this user cannot work in, where Snakemake would end with its own stack.
+
+    Raises:
+        EngineError: the directory, or something of Snakemake's state in it, is read-only or another user's.
+    """
+    state = root / paths.SNAKEMAKE
+    places = [root] if not state.exists() else [state, *(path for path in state.iterdir() if path.is_dir())]
+    for place in places:
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise EngineError(
+                f"user {_user(os.getuid())} cannot write here, where Snakemake keeps its state and its locks",
+                file=place.absolute(),
+                remedy=f"work in a copy of your own, or ask its owner ({_user(place.stat().st_uid)}) for the "
+                "right to write; a disk that is mounted read-only needs `mount -o remount,rw`",
+            )
+
+
+def _user(number: int) -> str:
+    """A user's name; the number where it has none (in a container)."""
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(number).pw_name
+    return str(number)
+
+
+def check_results_exist(root: Path, wanted: Iterable[str]) -> None:
+    """Refuse an end of the workflow without a result that was named."""
+    for target in sorted(wanted):
+        if paths.target(target) and not (root / target).exists():
+            raise EngineError(
+                "the workflow ended without this result",
+                file=target,
+                remedy=f"start it again; should it happen once more, {paths.SNAKEMAKE}/log has what it did",
+            )
+
+
+def result_lines(made: Iterable[str]) -> list[str]:
+    """Where the results of a call are: figures and tables first, then reports."""
+    lines, reports = [], []
+    for path in sorted(made):
+        named = paths.target(path)
+        if named is None:
+            continue
+        if "workload" in named or "sampled" in named:
+            lines.append(f"table: {path}")
+        elif "figure" in named:
+            lines.append(f"figure: {path}")
+        else:
+            lines.append(f"tables: {paths.table(named['under'] or '', '*')}")
+            reports.append(f"report: {path}")
+    return [*sorted(lines), *reports]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from apuflow.run import kernel_trace, publish
 from apuflow.run.command import OUTDIR, STATISTICS, command_script, rocm_environment, start_files
 from apuflow.run.guest_errors import last_words
 from apuflow.run.kernel_trace import read_trace
-from apuflow.run.outcome import ExitFacts, Outcome, classify
+from apuflow.run.outcome import ExitFacts, classify
 from apuflow.run.packing import pack_texts
 from apuflow.run.process import Ended, RunFailed, Simulation, shared_start
 from apuflow.run.status import LOST, Progress, guest_ticks, read_progress, tail, why_lost
@@ -98,7 +98,7 @@ def _run(simulation: Simulation, directory: Path, began: str) -> Ended:
     command = prepare(simulation, directory)
     outdir = directory / OUTDIR
     stdout, stderr = _texts(simulation, directory)
-    report = _Reporter(simulation, directory, began, (stderr, stdout))
+    report = _reporter(simulation, directory, began)
     report(Sample(0.0, None))
     job = Job(
         command=command,
@@ -115,7 +115,8 @@ def _run(simulation: Simulation, directory: Path, began: str) -> Ended:
         shared=shared_start(simulation),
     )
     exit_ = simulation.container.run(job)
-    sha256 = text_sha256(outdir / STATISTICS)
+    statistics = outdir / STATISTICS
+    sha256 = text_sha256(statistics)
     facts = ExitFacts(
         exit_.code,
         exit_.oom_killed,
@@ -125,9 +126,12 @@ def _run(simulation: Simulation, directory: Path, began: str) -> Ended:
         Placement.here().stopped_by() if exit_.stopped == "interrupt" else None,
     )
     simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
-    statistics = outdir / STATISTICS
     outcome = classify(facts, simout, simerr, statistics, process.expectation, sha256, directory)
-    outcome = _disk_full(directory, outcome)
+    if not outcome.completed and shutil.disk_usage(directory).free <= 1 << 20:
+        # A failure on a full disk says nothing about the point, not even its logs are whole: run it again.
+        evidence = f"the disk is full ({outcome.evidence})"
+        remedy = "free some space and run again"
+        outcome = replace(outcome, status=Status.INTERRUPTED, evidence=evidence, remedy=remedy)
     results = None
     if process.judge is not None and outcome.completed:
         results = process.judge.results(directory)
@@ -168,35 +172,31 @@ def _inside(directory: Path, name: str) -> Path:
     return target
 
 
-class _Reporter:
+def _reporter(simulation: Simulation, directory: Path, began: str) -> Callable[[Sample], None]:
     """Writes the run's progress file at each sample."""
+    stdout, stderr = _texts(simulation, directory)
+    placement, owner = Placement.here(), str(Owner.current())
 
-    def __init__(self, simulation: Simulation, directory: Path, began: str, texts: tuple[Path, ...]) -> None:
-        self.path = simulation.run_dir / "progress.json"
-        self.texts = texts
-        placement = Placement.here()
-        self.base = Progress(
+    def report(sample: Sample) -> None:
+        printed, logged = tail(stdout), tail(stderr)
+        line = last_words(printed.decode(errors="replace"), logged.decode(errors="replace")) or ""
+        progress = Progress(
             point=simulation.point.point,
             attempt=int(directory.name),
-            owner=str(Owner.current()),
+            owner=owner,
             started=began,
-            seconds=0.0,
-            log=str(texts[0]),
+            seconds=round(sample.seconds, 1),
+            ticks=guest_ticks(logged),
+            memory_bytes=sample.memory_bytes,
+            line=line[:200],
+            log=str(stderr),
             job=placement.job,
             node=placement.node,
         )
-
-    def __call__(self, sample: Sample) -> None:
-        ends = [tail(path) for path in self.texts]
-        line = last_words(*(end.decode(errors="replace") for end in reversed(ends))) or ""
-        update = {
-            "seconds": round(sample.seconds, 1),
-            "memory_bytes": sample.memory_bytes,
-            "ticks": guest_ticks(ends[0]),
-            "line": line[:200],
-        }
         with contextlib.suppress(OSError):  # progress must never end a run
-            self.base.model_copy(update=update).write(self.path)
+            progress.write(simulation.run_dir / "progress.json")
+
+    return report
 
 
 @contextlib.contextmanager
@@ -218,24 +218,20 @@ def _locked(run_dir: Path, *, wait: bool) -> Iterator[None]:
 
     It polls: a network file system may forget a process that waits in the kernel's queue.
     """
+    said, told = "another process is running this point", False
     with contextlib.ExitStack() as stack:
-        told = False
         while True:
             try:
                 stack.enter_context(file_lock(run_dir / ".lock", wait=False))
+                break
             except BlockingIOError:
                 if not wait:
-                    raise Busy(
-                        "another process is running this point",
-                        file=run_dir,
-                        remedy="wait for it (`apuflow status` shows where it runs), or end it",
-                    ) from None
+                    remedy = "wait for it (`apuflow status` shows where it runs), or end it"
+                    raise Busy(said, file=run_dir, remedy=remedy) from None
                 if not told:
-                    print(f"{run_dir}: another process is running this point; waiting for it to end")
+                    print(f"{run_dir}: {said}; waiting for it to end")
                     told = True
                 time.sleep(_LOCK_SECONDS)
-            else:
-                break
         yield
 
 
@@ -271,12 +267,3 @@ def _text(path: Path) -> str:
         return (head + b"\n[...]\n" + tail(path, _TEXT_LIMIT // 4 * 3)).decode(errors="replace")
     except OSError:
         return ""
-
-
-def _disk_full(directory: Path, outcome: Outcome) -> Outcome:
-    """A failure on a full disk says nothing about the point, not even its logs are whole: run it again."""
-    if outcome.completed or shutil.disk_usage(directory).free > 1 << 20:
-        return outcome
-    evidence = f"the disk is full ({outcome.evidence})"
-    remedy = "free some space and run again"
-    return replace(outcome, status=Status.INTERRUPTED, evidence=evidence, remedy=remedy)
