@@ -36,11 +36,8 @@ class CommandProgram(Program[CommandWorkload]):
             "arguments": list(command.arguments),
             "environment": dict(sorted(command.environment.items())),
         }
-        if command.inputs:
-            content["inputs"] = {
-                Path(file).name: requests.supplied_hash(root, file) for file in command.inputs
-            }
-        return Software(command=content)
+        inputs = {Path(file).name: requests.supplied_hash(root, file) for file in command.inputs}
+        return Software(command={**content, "inputs": inputs} if inputs else content)
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:

@@ -54,16 +54,14 @@ def kernel_objects(
         row = kernel_source(launch)
         if row in objects:
             continue
+        named = Row(row.program, row.arguments, launch.layer)
         if is_library_kernel(row.program):
-            named = Row(row.program, row.arguments, launch.layer)
             objects[row] = library_object(named, gfx, assembler(compiler).identity)
             continue
         place = source_directory(row.program, kernels)
         pinned = sources if place == kernels else None
-        identity = sources_identity(place, row.program) if pinned is None else pinned
-        objects[row] = kernel_object(
-            Row(row.program, row.arguments, launch.layer), gfx, compiler.identity, identity
-        )
+        identity = pinned or sources_identity(place, row.program)
+        objects[row] = kernel_object(named, gfx, compiler.identity, identity)
     return objects
 
 
@@ -90,9 +88,7 @@ def kernel_run(
         objects: compiled code object of every row that :func:`kernel_objects` names.
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
         defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
-        statistics: what the guest does with them (:func:`statistics_of`).
         fewer: launch the first workgroups of large grids alone; None: all.
-        in_memory: as of ``guest_run``.
 
     Raises:
         ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
@@ -164,7 +160,7 @@ class DerivedKernels(Program[Workload]):
         root = tools.root.resolve()
         data = root / inputs.data if inputs.data else None
         launches = _launches(point)
-        rows = dict.fromkeys(kernel_source(launch) for launch in launches)
+        rows = map(kernel_source, launches)
         run = kernel_run(
             launches,
             gfx=point.gfx,

@@ -26,11 +26,7 @@ _SEARCHED = ("best_points", "pareto")
 
 
 class Campaign:
-    """The sweeps of one project directory, as the rules see them.
-
-    Args:
-        root: the project's directory; paths that come back are relative to it.
-    """
+    """The sweeps of one project directory, as the rules see them. Paths that come back are relative to it."""
 
     def __init__(self, root: Path = Path()) -> None:
         self.root = root
@@ -55,11 +51,7 @@ class Campaign:
         return self.load(name)
 
     def workloads(self, sweep: Sweep) -> list[str]:
-        """Names of the workloads that a sweep runs, in the order of its file.
-
-        Raises:
-            ConfigError: a mistake in a workload's file.
-        """
+        """Names of the workloads that a sweep runs (see ``sweep_workloads``)."""
         if sweep.name not in self._workloads:
             self._workloads[sweep.name] = sweep_workloads(sweep, self.root)
         return self._workloads[sweep.name]
@@ -90,20 +82,13 @@ class Campaign:
         return sweep_suites(sweep, self.root)
 
     def members(self, sweep: Sweep) -> list[Member]:
-        """Every suite of a sweep at every combination of its values.
-
-        Raises:
-            ConfigError: a choice that a suite does not have, or an operation that cannot run.
-        """
+        """Every suite of a sweep at every combination of its values (see ``plan.points.members``)."""
         if sweep.name not in self._members:
             self._members[sweep.name] = members(sweep, self.root)
         return self._members[sweep.name]
 
     def shown(self, sweep: Sweep) -> list[str]:
-        """Names of a sweep's tables: workloads and suites; the points of suites are shown as suites.
-
-        Of a sample, the operations that it has simulated.
-        """
+        """Names of a sweep's tables: workloads and suites; of a sample, the operations that it simulated."""
         if sweep.sampling is not None:
             return [paths.OPERATIONS]
         workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
@@ -225,11 +210,7 @@ class Campaign:
 
     # figures ---------------------------------------------------------------------------------------------
     def check_figure(self, name: str) -> None:
-        """Refuse a figure that does not exist.
-
-        Raises:
-            ConfigError: with the names of those that do.
-        """
+        """Refuse a figure that does not exist, with the names of those that do."""
         from apuflow_analysis.figures import FIGURES
 
         if name not in FIGURES:
@@ -287,13 +268,10 @@ class Campaign:
 
 
 def simulated_points(table: Path) -> set[tuple[str, str]]:
-    """Engine and name of each point that a sample has simulated.
-
-    Args:
-        table: of its operations (``paths.sampled``).
+    """Engine and name of each point that a sample has simulated, from its table (``paths.sampled``).
 
     Raises:
-        ConfigError: it is not there yet.
+        ConfigError: the table is not there yet.
     """
     try:
         with table.open(newline="", encoding="utf-8") as stream:

@@ -123,16 +123,7 @@ def _row(point: Point, task: Task | None, texts: dict[int, str]) -> tuple[Any, .
 
 
 class Manifest:
-    """A manifest that has been written.
-
-    Attributes:
-        file: its place.
-        sweep, workload: names of what it is a plan of.
-
-    Args:
-        path: of the file, relative to ``root``.
-        root: the project's directory.
-    """
+    """A manifest that has been written, by its path relative to the project's directory ``root``."""
 
     def __init__(self, path: str, root: Path = Path()) -> None:
         self.path = path

@@ -98,7 +98,7 @@ def register(
         storage: where run records are; None: in the project.
 
     Returns:
-        The registration; None if nothing can be written (Snakemake reports it).
+        None if nothing can be written (Snakemake reports it).
     """
     state = root / paths.snakemake("apuflow")
     try:

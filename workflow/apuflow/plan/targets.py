@@ -27,8 +27,8 @@ def check_targets(campaign: Campaign, named_targets: Iterable[str]) -> None:
     """Refuse a ``results/`` target that no sweep has, before anything is planned.
 
     Raises:
-        ConfigError: unknown sweep, workload or figure (the known ones are listed), a figure that a
-            sweep's axes do not allow, or a mistake in their files.
+        ConfigError: an unknown name (the known ones are listed), a figure that a sweep's axes do not allow,
+            or a mistake in their files.
     """
     for target in named_targets:
         named = paths.target(target)
@@ -79,11 +79,7 @@ def is_ours_alone(snakefile: str | None) -> bool:
 
 
 def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
-    """Refuse a target that looks like a result and is none, where Snakemake would name no other.
-
-    Raises:
-        ConfigError: with the nearest result that there is.
-    """
+    """Refuse a target that looks like a result and is none: Snakemake would not name the nearest result."""
     if Path(target).is_absolute():
         inside = os.path.relpath(target, campaign.root.absolute())
         inside = os.path.relpath(target, campaign.root.resolve()) if inside.startswith("..") else inside
@@ -131,11 +127,7 @@ def _results(campaign: Campaign, under: str) -> list[str]:
 
 
 def refuse_configuration(config: Mapping[str, Any], files: Sequence[Path]) -> None:
-    """Refuse ``--config`` and ``--configfile``, which no rule reads.
-
-    Raises:
-        ConfigError: with the file that each key belongs to.
-    """
+    """Refuse ``--config`` and ``--configfile``, which no rule reads; name the file that a key belongs to."""
     if files:
         raise ConfigError(
             "apuflow reads no --configfile",
@@ -164,9 +156,6 @@ def refuse_moved_paths(modifier: Any) -> None:
 
     Args:
         modifier: ``workflow.modifier`` while the module is loaded (snakemake 9.27, ``path_modifier.py``).
-
-    Raises:
-        ConfigError: the module has one.
     """
     moved = getattr(modifier, "path_modifier", None)
     given = getattr(moved, "prefix", None) or (
@@ -182,11 +171,7 @@ def refuse_moved_paths(modifier: Any) -> None:
 
 
 def refuse_braces(root: Path) -> None:
-    """Refuse a project whose path Snakemake takes apart.
-
-    Raises:
-        EngineError: the path has braces, which Snakemake takes for wildcards, or characters that end a line.
-    """
+    """Refuse a path with braces, which Snakemake takes for wildcards, or with characters that end a line."""
     for place in {str(root.absolute()), str(project.PACKAGE)}:
         if found := [letter for letter in place if letter in "{}" or not letter.isprintable()]:
             raise EngineError(
@@ -197,11 +182,7 @@ def refuse_braces(root: Path) -> None:
 
 
 def check_writable(root: Path) -> None:
-    """Refuse a project that this user cannot work in, where Snakemake would end with its own stack.
-
-    Raises:
-        EngineError: the directory, or something of Snakemake's state in it, is read-only or another user's.
-    """
+    """Refuse a project that this user cannot write in, where Snakemake would end with its own stack."""
     state = root / paths.SNAKEMAKE
     places = [root] if not state.exists() else [state, *(path for path in state.iterdir() if path.is_dir())]
     for place in places:

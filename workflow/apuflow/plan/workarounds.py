@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 from apuflow.core.errors import EngineError
 from apuflow.core.scheduler import ask
 
-_ANCIENT = "ancient"
 _LOOKS = 3
 """Times its first wait that squeue must know a job that has ended, or the executor does not trust it."""
 
@@ -31,8 +29,12 @@ def keep_followers(dag: Any) -> None:
     decide = dag.update_needrun
 
     async def decide_and_keep(*arguments: Any, **named: Any) -> None:
-        with _none_ancient(_awaited(dag)):
+        taken = [file.flags for file in _awaited(dag) if file.flags.pop("ancient", False)]
+        try:
             await decide(*arguments, **named)
+        finally:
+            for flags in taken:
+                flags["ancient"] = True
 
     dag.update_needrun = decide_and_keep
 
@@ -41,22 +43,12 @@ def _awaited(dag: Any) -> Iterator[Any]:
     """Files that running jobs make for jobs whose output is not there; a group's jobs are none of ours."""
     for running in list(dag._running):
         for follower, files in dag.depending.get(running, {}).items():
-            if not all(map(_is_there, follower.output)):
+            made = (
+                file.storage_object.exists() if file.is_storage else Path(file).exists()
+                for file in follower.output
+            )
+            if not all(made):
                 yield from files
-
-
-def _is_there(file: Any) -> bool:
-    return file.storage_object.exists() if file.is_storage else Path(file).exists()
-
-
-@contextlib.contextmanager
-def _none_ancient(files: Iterator[Any]) -> Iterator[None]:
-    taken = [file.flags for file in files if file.flags.pop(_ANCIENT, False)]
-    try:
-        yield
-    finally:
-        for flags in taken:
-            flags[_ANCIENT] = True
 
 
 def lift_rate_limit(scheduler: Any) -> None:

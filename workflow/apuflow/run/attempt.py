@@ -62,12 +62,11 @@ def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
                 record = read_run(published)
                 if record.status is Status.COMPLETED:
                     return record
-        if (finished := publish.recovered(run_dir)) is not None:
-            return finished
+        if (proven := publish.unpublished(run_dir)) is not None:
+            return publish.publish(run_dir, *proven)
         simulation.container.remove_leftovers(simulation.project)
         _note_lost(run_dir)
-        directory, started = _new_attempt(run_dir), time.monotonic()
-        began = now()
+        directory, started, began = _new_attempt(run_dir), time.monotonic(), now()
         try:
             ended = _run(simulation, directory, began)
         finally:

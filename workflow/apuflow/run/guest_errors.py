@@ -94,25 +94,19 @@ _UNMAPPED_REMEDY = (
     "look for an index out of range in the kernel, for an instruction of this kernel that gem5 computes "
     "wrongly (apuflow check-kernels), or for a fault of the compiler (APUFLOW_CLANG names another clang)"
 )
-
-
-def remedy_of_assertion(message: str) -> str | None:
-    """What to do about a failed assertion of gem5, where something is known.
-
-    The walk of a last-level TLB that finds no page leaves ``tlbEntry`` null; ``fixupFault`` maps pages of
-    mapped regions alone: ``GpuTLB::translationReturn`` and ``handleTranslationReturn`` in
-    ``src/arch/amdgpu/common/tlb.cc`` (gem5 v24.1), ``MemState::fixupFault`` in ``src/sim/mem_state.cc``.
-    """
-    return _UNMAPPED_REMEDY if _UNMAPPED.search(message) else None
+"""The walk of a last-level TLB that finds no page leaves ``tlbEntry`` null; ``fixupFault`` maps pages of
+mapped regions alone: ``GpuTLB::translationReturn`` and ``handleTranslationReturn`` in
+``src/arch/amdgpu/common/tlb.cc`` (gem5 v24.1), ``MemState::fixupFault`` in ``src/sim/mem_state.cc``."""
 
 
 def remedy_of_panic(message: str) -> str | None:
-    """What to do about gem5's ``panic:``, where something is known: rocBLAS' kernels have ``s_setprio``.
+    """What to do about gem5's ``panic:`` or failed assertion, where something is known.
 
-    Source: gem5 v23.0.1.0, ``src/gpu-compute/scoreboard_check_stage.cc``; gem5 v24.0 knows the instruction.
+    rocBLAS' kernels have ``s_setprio``: gem5 v23.0.1.0, ``src/gpu-compute/scoreboard_check_stage.cc``; gem5
+    v24.0 knows the instruction.
     """
-    if (remedy := remedy_of_assertion(message)) is not None:
-        return remedy
+    if _UNMAPPED.search(message):
+        return _UNMAPPED_REMEDY
     if ends_a_guest(message):
         return "the program inside gem5 aborted or erred: read what it printed in simout and simerr"
     if "s_setprio is of unknown type" not in message:
@@ -161,8 +155,8 @@ _PATTERNS = {
     "unexpected error": r":\d+: .*Unexpected error: .*\.$",
     # glibc malloc/malloc.c (malloc_printerr), malloc/mcheck.c
     "(): ": r"\b(?:free|malloc|realloc|calloc|memalign|munmap_chunk|mremap_chunk|malloc_consolidate"
-    r"|int_mallinfo|__malloc_info|tcache_thread_shutdown|malloc_check_get_size|free_check|realloc_check)\(\): "
-    r"(?:invalid|corrupt|unaligned|memory corruption|double free|too many chunks|chunks in|mismatching"
+    r"|int_mallinfo|__malloc_info|tcache_thread_shutdown|malloc_check_get_size|free_check|realloc_check)"
+    r"\(\): (?:invalid|corrupt|unaligned|memory corruption|double free|too many chunks|chunks in|mismatching"
     r"|(?:small|large)bin double|unsorted double|top chunk)",
     "corrupt": r"\bdouble free or corruption\b"
     r"|\bcorrupted (?:size vs\. prev_size|double-linked list|unsorted chunks)"

@@ -43,14 +43,9 @@ _MAX_TICK = 2**63
 
 @dataclass(frozen=True)
 class ExitFacts:
-    """How the process ended, from outside.
+    """How the process ended, from outside: as in ``containers.Exit``, with the limits for the evidence.
 
-    Attributes:
-        code: exit status as a shell shows it.
-        oom_killed: the host or container ran out of memory.
-        stopped: why we told it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
-        memory_bytes, wall_seconds: the limits, for the evidence.
-        stopper: who stopped the run, as its scheduler reports.
+    ``stopper`` says who stopped the run, as its scheduler reports.
     """
 
     code: int
@@ -96,8 +91,7 @@ class Outcome:
     """What became of a run.
 
     Attributes:
-        status: the named outcome.
-        evidence: the line (or fact) that led to it.
+        evidence: the line (or fact) that led to the status.
         remedy: what to do about it, where something is known.
         ticks: ``Ticks:`` that gem5 printed.
         statistics: what the statistics show (of a completed run: the proof).
@@ -137,7 +131,8 @@ def classify(
     run's, kernels were launched, wavefronts completed, the guest's end marker (or file) is there, and no
     known error text is.
     """
-    ticks = _last_number(_TICKS, simout)
+    numbers = _TICKS.findall(simout)
+    ticks = int(numbers[-1]) if numbers else None
     left = _Left(exit_facts, simout, simerr, expectation)
     proof = _UNREAD
     causes = _CAUSE.findall(simout)
@@ -344,8 +339,3 @@ def _fault(text: str, *, own: bool = False) -> tuple[Status, str] | None:
 def _line(pattern: re.Pattern[str], text: str) -> str | None:
     match = pattern.search(text)
     return match[0].strip() if match else None
-
-
-def _last_number(pattern: re.Pattern[str], text: str) -> int | None:
-    numbers = pattern.findall(text)
-    return int(numbers[-1]) if numbers else None

@@ -95,21 +95,11 @@ def completed(simulation: Simulation, ended: Ended, draft: RunRecord) -> RunReco
     final = draft.model_copy(update={"statistics": name})
     proven = Proven(record=final, files=(file,))
     write_text(attempt / PROVEN, proven.model_dump_json(indent=1) + "\n")
-    _publish(simulation.run_dir, attempt, proven)
+    publish(simulation.run_dir, attempt, proven)
     shutil.rmtree(attempt / simulation.process.home, ignore_errors=True)
     shutil.rmtree(outdir / "fs", ignore_errors=True)
     (outdir / STATISTICS).unlink(missing_ok=True)
     return final
-
-
-def recovered(run_dir: Path) -> RunRecord | None:
-    """Publish what an earlier try proved, if its statistics are still what they were; else None."""
-    found = unpublished(run_dir)
-    if found is None:
-        return None
-    attempt, proven = found
-    _publish(run_dir, attempt, proven)
-    return proven.record
 
 
 def unpublished(run_dir: Path) -> tuple[Path, Proven] | None:
@@ -128,11 +118,13 @@ def unpublished(run_dir: Path) -> tuple[Path, Proven] | None:
     return None
 
 
-def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
+def publish(run_dir: Path, attempt: Path, proven: Proven) -> RunRecord:
+    """Publish what a try proved."""
     for item in proven.files:
         if (attempt / item.source).exists() and not _holds(run_dir / item.name, item.sha256):
             _place(attempt / item.source, run_dir / item.name, item.sha256)
     proven.record.write(run_dir / "run.json")
+    return proven.record
 
 
 def _holds(file: Path, sha256: str | None) -> bool:
@@ -145,9 +137,12 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
     Raises:
         EngineError: they are not what was proven.
     """
+    changed = EngineError(
+        "the statistics changed after they were proven", file=source, remedy="check the disk, then run again"
+    )
     if target.suffix not in (".gz", ".zst"):
         if text_sha256(source) != sha256:
-            raise _changed(source)
+            raise changed
         source.replace(target)
         return
     with atomic_write(target) as part:
@@ -159,10 +154,4 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
                 with part.open("wb") as stream:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
         if text_sha256(part, target.suffix) != sha256:
-            raise _changed(source)
-
-
-def _changed(file: Path) -> EngineError:
-    return EngineError(
-        "the statistics changed after they were proven", file=file, remedy="check the disk, then run again"
-    )
+            raise changed
