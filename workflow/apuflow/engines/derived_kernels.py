@@ -179,12 +179,9 @@ class DerivedKernels(Program[Workload]):
 def _launches(point: Point) -> tuple[Launch, ...]:
     launches = point.launches()
     if not launches:
-        raise ConfigError(
-            "this workload launches no GPU kernel",
-            key="workload",
-            value=point.workload,
-            remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
-        )
+        said = "this workload launches no GPU kernel"
+        remedy = "leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)"
+        raise ConfigError(said, key="workload", value=point.workload, remedy=remedy)
     return launches
 
 

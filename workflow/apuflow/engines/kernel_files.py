@@ -79,9 +79,6 @@ class KernelFiles:
         if path not in self._made_from:
             self._plan_all()
         if path not in self._made_from:
-            raise ConfigError(
-                "no sweep needs this file",
-                value=path,
-                remedy="name a file of results/ as the target: what it needs is made on the way",
-            )
+            remedy = "name a file of results/ as the target: what it needs is made on the way"
+            raise ConfigError("no sweep needs this file", value=path, remedy=remedy)
         return self._made_from[path]

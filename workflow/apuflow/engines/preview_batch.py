@@ -40,10 +40,8 @@ def write_batch(
         NotModelled: the model refuses a layer or an option.
     """
     if not points:
-        raise ConfigError(
-            "the sweep has no point for the engine preview",
-            remedy="add preview to its engines, or exclude fewer combinations",
-        )
+        remedy = "add preview to its engines, or exclude fewer combinations"
+        raise ConfigError("the sweep has no point for the engine preview", remedy=remedy)
     first, started = points[0], now()
     batch = pd.DataFrame(batch_columns(points, processes))
     with atomic_write(counters) as part:

@@ -92,12 +92,9 @@ class Resolver:
         """Note when the engine cannot run the workload at all."""
         runs = runs_on(self._workload, engine)
         if runs.state == "no":
-            self._note(
-                f"{engine} cannot run {self._workload.name}: {runs.reason}",
-                "workloads",
-                self._workload.name,
-                "leave it out of the sweep",
-            )
+            name = self._workload.name
+            why = f"{engine} cannot run {name}: {runs.reason}"
+            self._note(why, "workloads", name, "leave it out of the sweep")
 
     def raise_problems(self) -> None:
         """Raise one ConfigError that lists everything found, if anything was."""
@@ -167,12 +164,8 @@ class Resolver:
             full["cu-per-sa"] = compute_units
         gfx = str(full["gfx-version"])
         if gfx not in base.release_file.gfx:
-            self._note(
-                f"gem5 {base.release} cannot run this GPU architecture",
-                "gfx-version",
-                gfx,
-                f"one of {', '.join(base.release_file.gfx)}, or another release",
-            )
+            remedy = f"one of {', '.join(base.release_file.gfx)}, or another release"
+            self._note(f"gem5 {base.release} cannot run this GPU architecture", "gfx-version", gfx, remedy)
             return None
         names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
         changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
@@ -206,12 +199,8 @@ class Resolver:
         if machine.memory is None:
             return derived, ""
         if (units.size_bytes(machine.memory) or 0) < work.device_bytes:
-            self._note(
-                f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
-                "mem-size",
-                machine.memory,
-                f"leave it out, or {derived}",
-            )
+            why = f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory"
+            self._note(why, "mem-size", machine.memory, f"leave it out, or {derived}")
             return None
         other = machine.memory != derived
         return machine.memory, labels.value_part("mem-size", machine.memory) if other else ""
@@ -246,15 +235,9 @@ class Resolver:
         place = gem5.binary or gem5.source
         first = release if place is None else self._release_of.setdefault(place, release)
         if first != release:
-            self._keep(
-                ConfigError(
-                    f"the site gives one gem5 for two releases, {first} and {release}",
-                    file="configs/site.yaml",
-                    key="gem5",
-                    value=place,
-                    remedy=f"name its own: gem5_by_release: {{{release}: {{binary: ..., source: ...}}}}",
-                )
-            )
+            why = f"the site gives one gem5 for two releases, {first} and {release}"
+            remedy = f"name its own: gem5_by_release: {{{release}: {{binary: ..., source: ...}}}}"
+            self._keep(ConfigError(why, file="configs/site.yaml", key="gem5", value=place, remedy=remedy))
         return first == release
 
     def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:

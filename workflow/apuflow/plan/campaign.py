@@ -17,7 +17,7 @@ from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths, project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.plan.points import Member, distinct, members, points, sweep_workloads
+from apuflow.plan.points import Member, distinct, members, operations, points, sweep_workloads
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
@@ -36,7 +36,7 @@ class Campaign:
         self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
         self._by_id: dict[tuple[str, str, str], tuple[str, Point]] = {}
         self._workloads: dict[str, list[str]] = {}
-        self._members: dict[str, list[Member]] = {}
+        self._members: dict[tuple[str, tuple[str | None, ...]], list[Member]] = {}
 
     # sweeps and points -----------------------------------------------------------------------------------
     def sweep(self, under: str) -> Sweep:
@@ -68,14 +68,20 @@ class Campaign:
         if workload in self.suites(loaded):
             own = [member for member in self.members(loaded) if member.suite.name == workload]
             return [point for point in distinct(own) if engine in (None, point.engine)]
-        used = map(self._release, releases(loaded, workload, self.root))
-        seen = tuple(recorded_digest(release, self._site(), self.root) for release in used)
-        expanded = self._points.get((sweep, workload, seen))
-        if expanded is None:
-            expanded = self._points[sweep, workload, seen] = points(loaded, workload, self.root)
-            for point in expanded:
+        key = (sweep, workload, self._images(loaded, workload))
+        if key not in self._points:
+            if workload == paths.OPERATIONS:
+                self._points[key] = operations(loaded, self.members(loaded), self.root)
+            else:
+                self._points[key] = points(loaded, workload, self.root)
+            for point in self._points[key]:
                 self._by_id.setdefault((point.engine, workload, point.id), (sweep, point))
-        return [point for point in expanded if engine in (None, point.engine)]
+        return [point for point in self._points[key] if engine in (None, point.engine)]
+
+    def _images(self, sweep: Sweep, workload: str) -> tuple[str | None, ...]:
+        """Digests of images, as far as they are known: points of engine gem5 have them in their identity."""
+        used = map(self._release, releases(sweep, workload, self.root))
+        return tuple(recorded_digest(release, self._site(), self.root) for release in used)
 
     def suites(self, sweep: Sweep) -> list[str]:
         """Names of the suites that a sweep runs, in the order of its file."""
@@ -83,9 +89,10 @@ class Campaign:
 
     def members(self, sweep: Sweep) -> list[Member]:
         """Every suite of a sweep at every combination of its values (see ``plan.points.members``)."""
-        if sweep.name not in self._members:
-            self._members[sweep.name] = members(sweep, self.root)
-        return self._members[sweep.name]
+        key = (sweep.name, self._images(sweep, paths.OPERATIONS))
+        if key not in self._members:
+            self._members[key] = members(sweep, self.root)
+        return self._members[key]
 
     def shown(self, sweep: Sweep) -> list[str]:
         """Names of a sweep's tables: workloads and suites; of a sample, the operations that it simulated."""

@@ -67,10 +67,9 @@ def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
     problems = each_task(tasks, run)
     if problems:
         listed = "\n".join(f"{file}: {problem}" for file, problem in problems.items())
-        raise EngineError(
-            f"{len(problems)} of {len(tasks)} points of this batch have no record\n{listed}",
-            remedy="start the workflow again: what has a record stays, what has none is tried again",
-        )
+        said = f"{len(problems)} of {len(tasks)} points of this batch have no record\n{listed}"
+        remedy = "start the workflow again: what has a record stays, what has none is tried again"
+        raise EngineError(said, remedy=remedy)
     write_text(mark, json.dumps({"points": len(tasks)}) + "\n")
 
 
@@ -148,9 +147,6 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     place = Place(tools.release, point.gfx, site, tools.root)
     found = software_of(simulating_engine(point.engine).software(workload, place), workload, point.work)
     if text(found) != text(point.software) or not workload.holds(point.work):
-        raise ConfigError(
-            "the point is not what it was when the workflow started",
-            file=tools.root / task.record,
-            value=point.id,
-            remedy="the configuration, image or sources changed meanwhile: start the workflow again",
-        )
+        said = "the point is not what it was when the workflow started"
+        remedy = "the configuration, image or sources changed meanwhile: start the workflow again"
+        raise ConfigError(said, file=tools.root / task.record, value=point.id, remedy=remedy)

@@ -129,8 +129,8 @@ class Manifest:
         self.path = path
         self.root = root
         self.file = root / path
-        *_, self.sweep, directory, _ = self.file.parts
-        self.workload = directory.rpartition("-")[0]
+        self.sweep = self.file.parents[1].name
+        self.workload = self.file.parent.name.rpartition("-")[0]
 
     @property
     def settings(self) -> Settings:

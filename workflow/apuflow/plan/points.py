@@ -42,9 +42,17 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
     Raises:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
-    if workload != paths.OPERATIONS:
-        return _resolved(sweep, workload, sweep.engines, None, root)
-    every = members(sweep, root)
+    if workload == paths.OPERATIONS:
+        return operations(sweep, members(sweep, root), root)
+    return _resolved(sweep, workload, sweep.engines, None, root)
+
+
+def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> list[Point]:
+    """The points of all members of a sweep, each once.
+
+    Raises:
+        ConfigError: there is none; then every reason is listed.
+    """
     if found := list(distinct(every)):
         return found
     refused = ((step, spec) for one in every for step, spec in one.items if isinstance(spec, Refused))

@@ -83,11 +83,8 @@ def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
     if Path(target).is_absolute():
         inside = os.path.relpath(target, campaign.root.absolute())
         inside = os.path.relpath(target, campaign.root.resolve()) if inside.startswith("..") else inside
-        raise ConfigError(
-            "a result is named by its path inside of the project",
-            value=target,
-            remedy=f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}",
-        )
+        remedy = f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}"
+        raise ConfigError("a result is named by its path inside of the project", value=target, remedy=remedy)
     near = _nearest(campaign, target)
     raise ConfigError("no result has this name", value=target, remedy=f"did you mean {near}? {_FORMS}")
 
@@ -129,11 +126,8 @@ def _results(campaign: Campaign, under: str) -> list[str]:
 def refuse_configuration(config: Mapping[str, Any], files: Sequence[Path]) -> None:
     """Refuse ``--config`` and ``--configfile``, which no rule reads; name the file that a key belongs to."""
     if files:
-        raise ConfigError(
-            "apuflow reads no --configfile",
-            value=str(files[0]),
-            remedy="a sweep is configs/sweeps/NAME.yaml, the machine that runs it configs/site.yaml",
-        )
+        remedy = "a sweep is configs/sweeps/NAME.yaml, the machine that runs it configs/site.yaml"
+        raise ConfigError("apuflow reads no --configfile", value=str(files[0]), remedy=remedy)
     for key in config:
         raise ConfigError("apuflow reads no --config", key=str(key), remedy=_place_of(str(key)))
 
@@ -206,11 +200,8 @@ def check_results_exist(root: Path, wanted: Iterable[str]) -> None:
     """Refuse an end of the workflow without a result that was named."""
     for target in sorted(wanted):
         if paths.target(target) and not (root / target).exists():
-            raise EngineError(
-                "the workflow ended without this result",
-                file=target,
-                remedy=f"start it again; should it happen once more, {paths.SNAKEMAKE}/log has what it did",
-            )
+            remedy = f"start it again; should it happen once more, {paths.SNAKEMAKE}/log has what it did"
+            raise EngineError("the workflow ended without this result", file=target, remedy=remedy)
 
 
 def result_lines(made: Iterable[str]) -> list[str]:

@@ -204,11 +204,9 @@ def _disk_errors(run_dir: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EngineError(
-            f"cannot write the run: {error.strerror or error}",
-            file=error.filename or run_dir,
-            remedy="make room there (or make it writable) and run again",
-        ) from error
+        said, file = f"cannot write the run: {error.strerror or error}", error.filename or run_dir
+        remedy = "make room there (or make it writable) and run again"
+        raise EngineError(said, file=file, remedy=remedy) from error
 
 
 @contextlib.contextmanager

@@ -124,11 +124,9 @@ def gem5_command(
     """
     for argument in guest.arguments:
         if not argument or argument.split() != [argument]:
-            raise ConfigError(
-                "apu_se.py splits the program's arguments at white space; this one cannot be passed",
-                value=argument,
-                remedy="use paths without white space, relative to the run directory",
-            )
+            said = "apu_se.py splits the program's arguments at white space; this one cannot be passed"
+            remedy = "use paths without white space, relative to the run directory"
+            raise ConfigError(said, value=argument, remedy=remedy)
     words = [str(gem5.binary), "-r", "-e", "-d", str(directory / OUTDIR)]
     words += [f"--stats-file={STATISTICS}", "--dot-config=", "--json-config="]
     if gem5.traces:
@@ -152,11 +150,11 @@ def refuse_redirected(directory: Path) -> None:
     """ConfigError for a directory that a program inside gem5 cannot see."""
     for start in GUEST_PATHS:
         if str(directory).startswith(start):
-            raise ConfigError(
-                f"a program inside gem5 cannot read files below {start}: apu_se.py shows it another {start}",
-                value=str(directory),
-                remedy="move the project to another directory, such as one below your home",
+            said = (
+                f"a program inside gem5 cannot read files below {start}: apu_se.py shows it another {start}"
             )
+            remedy = "move the project to another directory, such as one below your home"
+            raise ConfigError(said, value=str(directory), remedy=remedy)
 
 
 def command_script(command: tuple[str, ...], cwd: Path, note: str) -> str:

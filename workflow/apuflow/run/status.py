@@ -6,12 +6,11 @@ A run that goes on says how far it is in ``progress.json`` of its directory.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -76,8 +75,8 @@ class Progress(BaseModel):
 def read_progress(path: Path) -> Progress | None:
     """The progress file, or None when there is none or it is unreadable."""
     try:
-        return Progress.model_validate(json.loads(path.read_bytes()))
-    except (OSError, ValueError, ValidationError):
+        return Progress.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
         return None
 
 
@@ -103,8 +102,7 @@ def guest_ticks(text: bytes) -> int | None:
         then = datetime(start.year, month, day, hour, minute, second, micro, UTC)
     except ValueError:
         return None
-    elapsed = then - start
-    micros = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+    micros = (then - start) // timedelta(microseconds=1)
     return micros * 1_000_000 if micros >= 0 else None
 
 
