@@ -269,7 +269,7 @@ def test_a_record_that_names_files_elsewhere_is_refused(make: Make) -> None:
 def test_a_run_that_ended_is_not_repeated_because_its_publishing_was_cut_short(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for step in ("_place", "_publish"):
+    for step in ("_place", "publish"):
         simulation = make()
         shutil.rmtree(simulation.run_dir, ignore_errors=True)
 
