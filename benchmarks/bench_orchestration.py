@@ -78,7 +78,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
     programs.mkdir()
     (programs / "ok").write_text("#!program\nall is well\n")
     options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
-    guest = Guest(programs, "ok", end_marker="all is well")
+    guest = Guest(programs, "ok")
     sources = () if image is None else (ImageSource(local=image),)
     reference = first_image(engine, ImagePlan(sources, project / "log"))[0].reference
     return Simulation(
@@ -86,7 +86,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
         run_dir=project / "runs/gem5/demo/u4",
         point=PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
         gem5=Gem5(root / "build/GCN3_X86/gem5.opt", root / "configs/example/apu_se.py"),
-        processes=(Process(guest, options, Expectation(end_marker="all is well")),),
+        process=Process(guest, options, Expectation(end_marker="all is well")),
         container=engine,
         image=reference,
         mounts=(Mount(root), Mount(programs)),
@@ -97,7 +97,7 @@ def simulation(project: Path, engine: ContainerEngine, image: str | None) -> Sim
 def start_barely(made: Simulation, number: int) -> None:
     """The same gem5 command alone: `docker run --rm`, or a plain process."""
     directory = made.project / f"bare/{number}"
-    command = list(prepare(made, made.processes[0], directory))
+    command = list(prepare(made, directory))
     if isinstance(made.container, DockerEngine):
         client = ["docker", "-H", str(made.container.address), "run", "--rm", "--network=none"]
         client += [f"-v={path}:{path}" for path in (*(mount.path for mount in made.mounts), directory)]

@@ -67,13 +67,13 @@ def make(place: Path, gem5: Gem5, docker_url: str, docker_image: str, request: A
     def simulation(behaviour: str = "ok", url: str = docker_url, **changes: Any) -> Simulation:
         behave(gem5.binary, {"--cmd=": behaviour})
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
-        guest = Guest(programs, "program", end_marker=MARKER)
+        guest = Guest(programs, "program")
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
             "point": PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1"),
             "gem5": gem5,
-            "processes": (Process(guest, options, Expectation(end_marker=MARKER)),),
+            "process": Process(guest, options, Expectation(end_marker=MARKER)),
             "container": DockerEngine("docker", url),
             "image": docker_image,
             "mounts": (Mount(programs), Mount(gem5.binary.parents[2])),

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +81,14 @@ def make(tmp_path: Path, gem5: Gem5) -> Make:
         project = place or tmp_path / "project"
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = Expectation(end_marker=MARKER)
-        process = Process(Guest(programs, "program", end_marker=MARKER), options, expectation)
+        process = Process(Guest(programs, "program"), options, expectation)
         facts = PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v22.1")
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
             "point": facts,
             "gem5": gem5,
-            "processes": (process,),
+            "process": process,
             "container": HostEngine(),
             "limits": Limits(wall_seconds=600, grace_seconds=2),
         }
@@ -236,10 +235,15 @@ def test_statistics_that_change_between_their_proof_and_publishing_are_not_publi
 
 
 def test_a_published_file_of_several_that_changes_is_named_by_every_reader(make: Make) -> None:
-    [process] = make().processes
-    simulation = make(processes=tuple(replace(process, name=name) for name in ("000-a", "001-b")))
-    simulate(simulation)
-    _other_digit(simulation.run_dir / "stats-001-b.txt")
+    """Records of earlier versions name a file for each of several processes."""
+    simulation = make()
+    record = simulate(simulation)
+    second, sha256 = simulation.run_dir / "stats-001-b.txt", record.provenance.statistics_sha256
+    shutil.copyfile(simulation.run_dir / "stats.txt", second)
+    provenance = record.provenance.model_copy(update={"statistics_sha256": f"{sha256} {sha256}"})
+    several = {"statistics": ["stats.txt", second.name], "provenance": provenance}
+    record.model_copy(update=several).write(simulation.run_dir / "run.json")
+    _other_digit(second)
     readers: list[Callable[[], object]] = [
         lambda: tables.build([simulation.run_dir]),
         lambda: kernel_table(simulation.run_dir),
@@ -266,7 +270,7 @@ def test_a_record_that_names_files_elsewhere_is_refused(make: Make) -> None:
 def test_a_run_that_ended_is_not_repeated_because_its_publishing_was_cut_short(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for step in ("_place", "_publish"):
+    for step in ("_place", "publish"):
         simulation = make()
         shutil.rmtree(simulation.run_dir, ignore_errors=True)
 

@@ -22,7 +22,7 @@ from apuflow.containers.job import Limits
 from apuflow.core import proc
 from apuflow.core.owner import Owner
 from apuflow.core.record import Status
-from apuflow.run import share_start
+from apuflow.run import process as share_start
 from apuflow.run.attempt import simulate
 from apuflow.run.command import Gem5, Guest
 from apuflow.run.outcome import Expectation
@@ -51,7 +51,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Iterator[Make]:
         behave(gem5.binary, behaviours)
         options: dict[str, int | str] = {"num-compute-units": units, "gfx-version": "gfx801"}
         process = Process(
-            Guest(tmp_path / "programs", "program", end_marker=MARKER),
+            Guest(tmp_path / "programs", "program"),
             options,
             Expectation(end_marker=MARKER),
             files={"list": point, "all/list": point},
@@ -61,7 +61,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Iterator[Make]:
             "run_dir": tmp_path / "runs/gem5-kernels/demo" / point,
             "point": PointFacts("gem5-kernels", "demo", None, point, {}, {}, options, "gfx801", "v22.1"),
             "gem5": gem5,
-            "processes": (process,),
+            "process": process,
             "container": HostEngine(),
             "limits": Limits(wall_seconds=600, grace_seconds=1),
             "shared_start": tmp_path / "started",
@@ -222,10 +222,10 @@ def test_the_limits_of_a_run_are_those_of_its_fork(make: Make, tmp_path: Path) -
 
 def test_a_gem5_that_cannot_start_fails_as_it_does_by_itself(make: Make) -> None:
     simulation = make("wrong")
-    (process,) = simulation.processes
+    process = simulation.process
     wrong = replace(process, options={**process.options, "no-such-option": 1})
     with pytest.raises(RunFailed) as caught:
-        simulate(replace(simulation, processes=(wrong,)))
+        simulate(replace(simulation, process=wrong))
     assert "unrecognized arguments: --no-such-option=1" in caught.value.record.evidence
 
 

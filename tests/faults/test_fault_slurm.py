@@ -27,7 +27,7 @@ from standins import repositories
 from workflow_faults import copy_made
 
 from apuflow.core.record import read_run
-from apuflow.plan.batches import OVERHEAD_SECONDS
+from apuflow.plan.schedule import OVERHEAD_SECONDS
 from apuflow.run.status import Run, RunState, runs
 
 BATCH = [sys.executable, str(ROOT / "tests/faults/slurm_batch.py")]

@@ -28,7 +28,7 @@ from apuflow.containers.host import HostEngine
 from apuflow.containers.job import Limits
 from apuflow.dnnmark import Direction, parse
 from apuflow.engines.derived_kernels import kernel_run
-from apuflow.engines.launched import statistics_of
+from apuflow.engines.simulated import statistics_of
 from apuflow.launcher.program import build_launcher
 from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
@@ -106,7 +106,7 @@ def simulation_of(
         run_dir=directory / name,
         point=PointFacts("gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, options, gfx, "real"),
         gem5=gem5,
-        processes=(planned.process,),
+        process=planned.process,
         container=HostEngine(),
         launches=planned.launches,
         limits=Limits(wall_seconds=1800, grace_seconds=60),

@@ -50,13 +50,13 @@ def simulation(project: Path, programs: Path, gem5: Gem5) -> Simulation:
     programs.mkdir(exist_ok=True)
     (programs / "ok").write_text("#!program\nall is well\n")
     options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
-    guest = Guest(programs, "ok", end_marker="all is well")
+    guest = Guest(programs, "ok")
     return Simulation(
         project=project,
         run_dir=project / "runs/gem5/demo/u4-0123abcd",
         point=PointFacts("gem5", "demo", None, "u4-0123abcd", {}, {}, options, "gfx801", "v23.0"),
         gem5=gem5,
-        processes=(Process(guest, options, Expectation(end_marker="all is well")),),
+        process=Process(guest, options, Expectation(end_marker="all is well")),
         container=HostEngine(),
         limits=Limits(wall_seconds=60),
         compress="zst",

@@ -34,7 +34,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.fewer_workgroups import Fewer
-from apuflow.engines.launched import statistics_of
+from apuflow.engines.simulated import statistics_of
 from apuflow.launcher.program import build_launcher
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
@@ -211,7 +211,7 @@ def run(
                 "gem5-kernels", "test", "fwd", "p", {}, {}, options, gfx, RELEASE.name, RELEASE.facts
             ),
             gem5=gem5,
-            processes=(planned.process,),
+            process=planned.process,
             container=container_engine("host"),
             image=None,
             launches=planned.launches,

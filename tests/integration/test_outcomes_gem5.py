@@ -26,7 +26,7 @@ from apuflow.core.proc import process_tree
 from apuflow.core.record import RunRecord, Status
 from apuflow.dnnmark import parse
 from apuflow.engines.derived_kernels import kernel_run
-from apuflow.engines.launched import statistics_of
+from apuflow.engines.simulated import statistics_of
 from apuflow.launcher.program import build_launcher
 from apuflow.miopen import launches
 from apuflow.run.attempt import simulate
@@ -82,7 +82,7 @@ def run() -> Iterator[Run]:
                 "gem5-kernels", "fc_fwd", "fwd", "p", {}, {}, given, APU, release.name, release.facts
             ),
             gem5=gem5,
-            processes=(change(planned.process),),
+            process=change(planned.process),
             container=HostEngine(),
             launches=planned.launches,
             **{"limits": Limits(wall_seconds=900, grace_seconds=60), **changes},

@@ -82,7 +82,7 @@ class Site:
             run_dir=run_dir,
             point=point_facts(self.point),
             gem5=gem5_of(self.gem5, self.release),
-            processes=(process,),
+            process=process,
             container=self.engine,
             image=self.image.reference,
             mounts=mounts(self.gem5, [Path(self.dnnmark.build), self.data]),
@@ -160,10 +160,10 @@ def test_a_kernel_database_that_is_not_there_is_a_missing_kernel(site: Site) -> 
 
 def test_an_unknown_option_is_a_configuration_error(site: Site) -> None:
     simulation = site.simulation()
-    process = simulation.processes[0]
+    process = simulation.process
     changed = replace(process, options={**process.options, "no-such-option": 3})
     with pytest.raises(RunFailed, match="unrecognized arguments: --no-such-option=3"):
-        simulate(replace(simulation, processes=(changed,)))
+        simulate(replace(simulation, process=changed))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from apuflow.core.owner import Owner
 from apuflow.core.record import Provenance, RunRecord, Status
-from apuflow.run.progress import Progress
+from apuflow.run.status import Progress
 
 
 def record(status: Status, evidence: str = "", attempt: int = 1) -> RunRecord:

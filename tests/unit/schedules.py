@@ -10,7 +10,8 @@ from typing import Any
 
 from snakemake.scheduling.greedy import Scheduler, SchedulerSettings
 
-from apuflow.engines import estimate, schedule
+from apuflow.engines import estimate
+from apuflow.plan import schedule
 from apuflow.score.errors import recorded
 
 

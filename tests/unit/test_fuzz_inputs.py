@@ -23,8 +23,8 @@ from apuflow.core.record import read, read_run
 from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.records import read_record as read_tool_record
 from apuflow.run.outcome import ExitFacts, Expectation, classify
-from apuflow.run.progress import guest_ticks, read_progress
 from apuflow.run.proof import read_proof
+from apuflow.run.status import guest_ticks, read_progress
 from apuflow_analysis.tables import tables
 
 DATA = ROOT / "tests/data"

@@ -26,7 +26,7 @@ from apuflow.core.errors import AnalysisError, ApuflowError, ConfigError
 from apuflow.core.owner import Labels
 from apuflow.engines.preview_batch import write_batch
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.session import check_targets
+from apuflow.plan.targets import check_targets
 from apuflow.run.command import Gem5, Guest, command_script, environment_file, gem5_command
 from apuflow_analysis import report
 from apuflow_analysis.archive import archive

@@ -14,7 +14,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from apuflow.plan.session import result_lines
+from apuflow.plan.targets import result_lines
 from snakemake_logger_plugin_apuflow.stage_lines import STAGES, LogHandler, StageLines
 
 

@@ -4,7 +4,7 @@
 rule kernel_object:
     """One MIOpen kernel, compiled once for all sweeps and compute unit counts that ask for it."""
     input:
-        ageless(runs.kernels.object_sources),
+        ageless(runs.kernels.inputs(paths.kernel_object())),
     output:
         paths.kernel_object(),
     log:
@@ -23,7 +23,7 @@ rule kernel_object:
 rule gemm_assembly:
     """One of rocBLAS' kernels as Tensile writes it, for all GPUs. Seconds."""
     input:
-        ageless(runs.kernels.assembly_sources),
+        ageless(runs.kernels.inputs(paths.kernel_assembly())),
     output:
         paths.kernel_assembly(),
     log:
@@ -42,7 +42,7 @@ rule gemm_assembly:
 rule gemm_object:
     """One of rocBLAS' kernels, changed for gem5 and assembled, once for all sweeps."""
     input:
-        ageless(runs.kernels.gemm_assembly),
+        ageless(runs.kernels.inputs(paths.kernel_object(name="{gemm}"))),
     output:
         paths.kernel_object(name="{gemm}"),
     log:
@@ -61,7 +61,7 @@ rule gemm_object:
 rule product_table:
     """The table that the image's rocBLAS looks up the changed kernels of some products in. Seconds."""
     input:
-        ageless(runs.kernels.table_sources),
+        ageless(runs.kernels.inputs(paths.product_table())),
     output:
         paths.product_table(),
     log:
@@ -80,7 +80,7 @@ rule product_table:
 rule kernel_database:
     """MIOpen's kernel database for exactly one set of rows, read back and verified."""
     input:
-        ageless(runs.kernels.database_objects),
+        ageless(runs.kernels.inputs(paths.kernel_database())),
     output:
         paths.kernel_database(),
     log:

@@ -35,7 +35,13 @@ rule suite_items:
     """
     input:
         table=paths.table(workload=paths.OPERATIONS, extension="parquet"),
-        configuration=mine(session.checked(campaign.suite_configuration)),
+        configuration=mine(
+            session.checked(
+                lambda wildcards: campaign.configuration(
+                    campaign.sweep(wildcards.under), wildcards.suite
+                )
+            )
+        ),
     output:
         each=paths.suite_items(),
         times=paths.suite_times(),

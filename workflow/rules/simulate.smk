@@ -7,7 +7,11 @@ rule preview:
     """All points of a sweep's workload through the timing model. Milliseconds per point, on any machine."""
     input:
         plan=ageless(runs.preview_plan),
-        configuration=mine(campaign.preview_configuration),
+        configuration=mine(
+            lambda wildcards: campaign.configuration(
+                campaign.load(wildcards.sweep), wildcards.workload
+            )
+        ),
     output:
         counters=paths.preview_counters(),
         record=paths.preview_record(),

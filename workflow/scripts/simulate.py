@@ -2,7 +2,7 @@
 
 from apuflow.plan.job import run_one
 from apuflow.plan.script import rule
-from apuflow.run.bundle import bundled
+from apuflow.run.packing import bundled
 
 with (
     rule(snakemake) as (record, log),

@@ -74,7 +74,7 @@ def test_process_of_a_convolution(tmp_path: Path) -> None:
     assert process.links == dict(zip(("kernel0.o", "kernel1.o"), objects.values(), strict=True)) | {
         "data.bin": data
     }
-    assert set(made.inputs) == {tmp_path / "bin" / "launcher", data, *objects.values()}
+    assert set(made.reads) == {tmp_path / "bin" / "launcher", data, *objects.values()}
 
 
 def test_inputs_in_memory_are_loaded_and_compared_as_others(tmp_path: Path) -> None:

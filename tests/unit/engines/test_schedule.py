@@ -10,7 +10,8 @@ from places import ROOT
 from schedules import Run, bound, makespan, recorded_runs
 
 from apuflow.core import paths
-from apuflow.engines import estimate, schedule
+from apuflow.engines import estimate
+from apuflow.plan import schedule
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.runs import Runs
 

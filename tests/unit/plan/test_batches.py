@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plan_tasks import task
 
-from apuflow.plan.batches import batch_minutes, batch_name, batch_sizes, divide, minutes
+from apuflow.plan.schedule import batch_minutes, batch_name, batch_sizes, divide, minutes
 
 
 def test_points_of_a_second_share_jobs_of_the_wanted_length() -> None:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 SNAKEFILE = """\
-from apuflow.plan import followers
+from apuflow.plan import workarounds
 
 
 onstart:
-    followers.keep(workflow.dag)
+    workarounds.keep_followers(workflow.dag)
 
 
 def runs(wildcards):

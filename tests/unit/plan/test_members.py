@@ -14,7 +14,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.points import points
-from apuflow.plan.session import check_targets
+from apuflow.plan.targets import check_targets
 
 LISTS = {"deepbench_gemm": 248, "deepbench_all_reduce": 0, "deepbench_sparse": 0}
 

@@ -13,11 +13,11 @@ from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.engines.base import Needs
-from apuflow.engines.gem5_kernels import Gem5Kernels
-from apuflow.plan.batches import OWN_MEMORY_MB, START_MINUTES
+from apuflow.engines.gem5 import Gem5Kernels
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest
 from apuflow.plan.runs import Runs
+from apuflow.plan.schedule import OWN_MEMORY_MB, START_MINUTES
 from apuflow.prepare.tools import Toolset
 
 SWEEP = "description: x\nengines: [{engine}]\nworkloads: [{workload}]\nlimits: {{wall_time: 90m}}\n"

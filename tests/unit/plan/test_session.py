@@ -45,7 +45,7 @@ def test_who_asks_for_a_part_of_the_work_misses_nothing(tmp_path: Path, part: di
 
 
 LOOKS = """\
-from apuflow.plan import session
+from apuflow.plan import workarounds
 
 looks = []
 schedule = JobScheduler._schedule_reevalutation
@@ -54,7 +54,7 @@ JobScheduler._schedule_reevalutation = lambda self, delay: (looks.append(delay),
 
 onstart:
     if LIFTED:
-        session.lift_rate_limit(workflow.scheduler)
+        workarounds.lift_rate_limit(workflow.scheduler)
 
 
 onsuccess:

@@ -9,7 +9,7 @@ from slurm_commands import says, silent
 from snakemake_executor_plugin_slurm import ExecutorSettings
 
 from apuflow.core.errors import EngineError
-from apuflow.plan.slurm_status import check_states_are_known
+from apuflow.plan.workarounds import check_states_are_known
 
 
 @pytest.fixture

@@ -73,10 +73,9 @@ def make(tmp_path: Path, gem5: Gem5) -> Callable[..., Simulation]:
         programs = project / "programs"
         programs.mkdir(parents=True, exist_ok=True)
         (programs / behaviour).write_text("#!program\nall is well\n")
-        guest = Guest(programs, behaviour, ("--n", "4"), end_marker="all is well")
+        guest = Guest(programs, behaviour, ("--n", "4"))
         options: dict[str, int | str] = {"num-compute-units": 4, "gfx-version": "gfx801"}
         expectation = changes.pop("expectation", Expectation(end_marker="all is well"))
-        names = changes.pop("names", ("",))
         values: dict[str, Any] = {
             "project": project,
             "run_dir": project / "runs/gem5/demo/u4-0123abcd",
@@ -93,9 +92,7 @@ def make(tmp_path: Path, gem5: Gem5) -> Callable[..., Simulation]:
                 load_release("v23.0", ROOT).facts,
             ),
             "gem5": gem5,
-            "processes": tuple(
-                Process(guest, options, expectation, name=name, files={"in.txt": "x"}) for name in names
-            ),
+            "process": Process(guest, options, expectation, files={"in.txt": "x"}),
             "container": HostEngine(),
             "limits": Limits(wall_seconds=600, grace_seconds=2),
         }
@@ -230,15 +227,6 @@ def test_a_point_that_another_process_runs_is_left_to_it(make: Callable[..., Sim
     assert [entry.name for entry in (simulation.run_dir / "attempts").iterdir()] == ["1"]
 
 
-def test_several_processes_leave_a_file_each_and_stop_at_the_first_failure(
-    make: Callable[..., Simulation],
-) -> None:
-    simulation = make(names=("000-im2col", "001-gemm"))
-    record = simulate(simulation)
-    assert record.statistics == ["stats-000-im2col.txt", "stats-001-gemm.txt"]
-    assert all((simulation.run_dir / name).exists() for name in record.statistics)
-
-
 def test_the_progress_file_shows_a_run_while_it_runs(make: Callable[..., Simulation]) -> None:
     simulation = make("hang")
     script = (
@@ -284,19 +272,19 @@ def _gem5_processes(project: Path) -> list[int]:
 
 def test_arguments_that_apu_se_would_split_are_refused(make: Callable[..., Simulation]) -> None:
     simulation = make()
-    process = simulation.processes[0]
+    process = simulation.process
     guest = Guest(process.guest.directory, process.guest.program, ("-config", "my file"))
-    broken = make(processes=(Process(guest, process.options),))
+    broken = make(process=Process(guest, process.options))
     with pytest.raises(ConfigError, match="white space"):
         simulate(broken)
 
 
 def test_a_shell_sees_nothing_of_odd_options(make: Callable[..., Simulation], tmp_path: Path) -> None:
     simulation = make()
-    process = simulation.processes[0]
+    process = simulation.process
     mark = tmp_path / "mark"
     odd = Guest(process.guest.directory, process.guest.program, (f"$(touch${{IFS}}{mark});", "`id`", "'\"&|"))
-    record = simulate(make(processes=(Process(odd, process.options, process.expectation),)))
+    record = simulate(make(process=Process(odd, process.options, process.expectation)))
     assert record.status is Status.COMPLETED
     subprocess.run([simulation.run_dir / "attempts/1/command.sh"], capture_output=True, check=True)
     assert not mark.exists()
@@ -305,9 +293,9 @@ def test_a_shell_sees_nothing_of_odd_options(make: Callable[..., Simulation], tm
 
 def test_a_file_outside_the_run_directory_is_refused(make: Callable[..., Simulation]) -> None:
     simulation = make()
-    process = simulation.processes[0]
+    process = simulation.process
     for name in ("../escape", "/tmp/escape"):
-        broken = make(processes=(Process(process.guest, process.options, files={name: "x"}),))
+        broken = make(process=Process(process.guest, process.options, files={name: "x"}))
         with pytest.raises(EngineError, match="must lie in"):
             simulate(broken)
 

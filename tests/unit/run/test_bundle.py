@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apuflow.run.bundle import bundled, unpack
+from apuflow.run.packing import bundled, unpack
 
 
 @pytest.fixture

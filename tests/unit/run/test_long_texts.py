@@ -6,7 +6,7 @@ from pathlib import Path
 
 import zstandard
 
-from apuflow.run.long_texts import LONGEST, pack
+from apuflow.run.packing import LONGEST, pack_texts
 
 
 def test_a_long_text_is_packed_whole_and_says_so(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_a_long_text_is_packed_whole_and_says_so(tmp_path: Path) -> None:
     assert len(text) > LONGEST
     (tmp_path / "simout").write_bytes(text)
     (tmp_path / "simerr").write_bytes(b"short\n")
-    pack([tmp_path / name for name in ("simout", "simerr", "not there")])
+    pack_texts([tmp_path / name for name in ("simout", "simerr", "not there")])
     with (tmp_path / "simout.zst").open("rb") as packed:
         assert zstandard.ZstdDecompressor().stream_reader(packed).read() == text
     kept = (tmp_path / "simout").read_text()

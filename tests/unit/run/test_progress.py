@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apuflow.run.progress import guest_ticks
+from apuflow.run.status import guest_ticks
 
 
 def test_ticks_are_read_from_the_guests_clock() -> None:

@@ -18,8 +18,8 @@ from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.members import AXIS
-from apuflow.plan.session import check_targets
+from apuflow.plan.points import AXIS
+from apuflow.plan.targets import check_targets
 from apuflow.sampling import suites as sampled_suites
 from apuflow.sampling.rounds import SampleRounds, write_sample
 from apuflow.sampling.runs import Ran

@@ -79,7 +79,9 @@ class Option:
 
     def default_at(self, release: str) -> Scalar | None:
         """What ``apu_se.py`` of this release starts with."""
-        changed = [change["default"] for change in self._changes_until(release) if "default" in change]
+        changed: list[Scalar | None] = [
+            change["default"] for change in self._changes_until(release) if "default" in change
+        ]
         return [self.default, *changed][-1]
 
     def choices_at(self, release: str) -> tuple[Scalar, ...]:

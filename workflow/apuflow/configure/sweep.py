@@ -218,14 +218,14 @@ class Sweep(Variation):
     @field_validator("engines", mode="before")
     @classmethod
     def _known(cls, value: object) -> object:
-        items = [value] if isinstance(value, str) else value
+        items: object = [value] if isinstance(value, str) else value
         known = f"one of {', '.join(ENGINES)}"
         if items == []:
             raise ValueProblem("the sweep names no engine", remedy=known)
         for item in items if isinstance(items, list) else ():
             if item not in tuple(ENGINES):
                 raise ValueProblem("unknown engine", value=item, remedy=known)
-            if items.count(item) > 1:
+            if isinstance(items, list) and items.count(item) > 1:
                 raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
         return items
 

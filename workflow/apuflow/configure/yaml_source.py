@@ -281,13 +281,13 @@ def _number(text: str) -> _Misread:
     if base is not None:
         whole = int(digits[2:] or "0", base)
         return _refused("a number is written in decimal", text, str(-whole if plain[0] == "-" else whole))
-    value = float(plain)
-    if not math.isfinite(value):
+    number = float(plain)
+    if not math.isfinite(number):
         return _TOO_LARGE
     why = "YAML 1.1 reads this as text, YAML 1.2 as a number"
     if "_" in text:
         why = "YAML 1.1 reads this as a number, YAML 1.2 as text"
-    return _refused(why, text, _decimal(value))
+    return _refused(why, text, _decimal(number))
 
 
 def _refused(why: str, text: str, meant: str) -> _Misread:

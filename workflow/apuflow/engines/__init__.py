@@ -1,16 +1,16 @@
-"""The engines: one module each, behind the interface of ``engines.base``."""
+"""The engines, behind the interface of ``engines.base``."""
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import TYPE_CHECKING
 
 from apuflow.configure.workload import Runs, Workload
-from apuflow.core.engines import ENGINES, SIMULATING, EngineName
+from apuflow.core.engines import SIMULATING, EngineName
 
 if TYPE_CHECKING:
-    from apuflow.engines.base import Engine, SimulatingEngine
+    from apuflow.engines.base import Engine
+    from apuflow.engines.gem5 import SimulatingEngine
 
 __all__ = ["get_engine", "runs_on", "simulating_engine"]
 
@@ -18,17 +18,20 @@ __all__ = ["get_engine", "runs_on", "simulating_engine"]
 @cache
 def get_engine(name: EngineName) -> Engine:
     """The engine of that name; its module is loaded when it is first used."""
-    assert name in ENGINES
-    module = importlib.import_module(f"apuflow.engines.{name.replace('-', '_')}")
-    engine: Engine = module.ENGINE
-    return engine
+    if name in SIMULATING:
+        return simulating_engine(name)
+    from apuflow.engines.preview import Preview
+
+    return Preview()
 
 
+@cache
 def simulating_engine(name: EngineName) -> SimulatingEngine:
     """The engine of that name, one whose points are runs of gem5."""
-    assert name in SIMULATING
-    engine: SimulatingEngine = get_engine(name)  # type: ignore[assignment]
-    return engine
+    from apuflow.engines.gem5 import Gem5, Gem5Kernels
+
+    engines = {engine.name: engine for engine in (Gem5(), Gem5Kernels())}
+    return engines[name]
 
 
 def runs_on(workload: Workload, engine: EngineName) -> Runs:

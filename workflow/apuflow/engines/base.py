@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
-
-from typing_extensions import override
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from apuflow.configure.point import Point
 from apuflow.configure.products import Decision
 from apuflow.configure.release import Release
 from apuflow.configure.site import Site
-from apuflow.configure.work import Software, Work
+from apuflow.configure.work import Software, Work, corrections_of, launches_products
 from apuflow.configure.workload import Runs, Workload
-from apuflow.configure.workloads import KINDS
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError
@@ -25,12 +21,20 @@ from apuflow.core.record import LaunchRecord, Provenance
 from apuflow.core.scalar import Scalar
 from apuflow.miopen.database import DatabasePlan
 from apuflow.miopen.objects import KernelObject
-from apuflow.prepare import requests
 from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
 from apuflow.rocblas.objects import ProductLibrary, assembly_path, is_library_kernel
 from apuflow.run.process import Process
+
+
+class Place(NamedTuple):
+    """Where a workload runs: what decides its software besides the workload itself."""
+
+    release: Release
+    gfx: str
+    site: Site
+    root: Path
 
 
 class Engine(ABC):
@@ -54,8 +58,8 @@ class Engine(ABC):
         return Runs(state="no", reason=workload.refusal(self.name))
 
     @abstractmethod
-    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
-        """What runs the workload on a GPU."""
+    def software(self, workload: Workload, place: Place) -> Software:
+        """What runs the workload on a GPU, whatever its work (see ``software_of``)."""
 
     def products(self, site: Site) -> Decision | None:
         """Whose kernels compute matrix products, before the GPU is known; None: the program decides."""
@@ -79,9 +83,19 @@ class Engine(ABC):
     def use(self, workload: Workload) -> Use:
         """What a run of the workload asks of this machine."""
 
-    @abstractmethod
     def host_memory(self, point: Point) -> int:
         """Bytes of host memory that a run will touch, rounded up to 100 MB; 0 where it is no matter."""
+        del point
+        return 0
+
+
+def software_of(software: Software, workload: Workload, work: Work) -> Software:
+    """A workload's software, less what has no part in a piece of its work."""
+    if software.products is not None and not launches_products(work):
+        software = replace(software, products=None)
+    if software.corrections is not None and workload.derives_kernels:
+        software = replace(software, corrections=corrections_of(work))
+    return software
 
 
 @dataclass(frozen=True)
@@ -135,11 +149,10 @@ class Needs:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files that a run reads, relative to the project's directory; all of them exist.
+    """Files that a run reads, as in Needs; all of them exist.
 
     Attributes:
         gem5: record of the gem5 that runs.
-        database, data, launcher: as in Needs.
         objects: for the launcher: kernel objects by program and arguments.
     """
 
@@ -152,9 +165,8 @@ class Inputs:
     @classmethod
     def of(cls, given: Mapping[str, Sequence[str]], objects: Mapping[tuple[str, str], str]) -> Inputs:
         """Those among the named inputs of a rule (``Needs.rule_inputs``), and kernel objects."""
-        database, data, launcher = (
-            next(iter(given[name]), None) for name in ("database", "data", "launcher")
-        )
+        names = ("database", "data", "launcher")
+        database, data, launcher = (next(iter(given[name]), None) for name in names)
         return cls(given["tools"][0], database, data, launcher, objects)
 
 
@@ -163,7 +175,6 @@ class Prepared:
     """A run, ready to be started.
 
     Attributes:
-        process: the gem5 process.
         launches: the GPU kernels that it launches, in order, as far as they are known.
         reads: files and directories that it reads besides gem5's.
         provenance: what it is made from.
@@ -172,14 +183,22 @@ class Prepared:
     process: Process
     launches: tuple[LaunchRecord, ...]
     reads: tuple[Path, ...]
-    provenance: Provenance
+    provenance: Provenance = field(default_factory=Provenance)
 
 
-class SimulatingEngine(Engine):
-    """An engine whose points are runs of gem5."""
+W = TypeVar("W", bound=Workload)
 
-    for_launcher: ClassVar[bool] = False
-    """Whether kernel objects are compiled for the launcher, and not for MIOpen."""
+
+class Program(ABC, Generic[W]):
+    """How workloads of one kind, or of several, run on gem5 (``Workload.programs``)."""
+
+    use: ClassVar[Use]
+    reason: ClassVar[str] = "no known obstacle"
+    """Why it can run them."""
+
+    @abstractmethod
+    def software(self, workload: W, place: Place) -> Software:
+        """The program and its libraries; gem5 itself is the engine's to add."""
 
     @abstractmethod
     def needs(self, tools: Toolset, point: Point) -> Needs:
@@ -203,67 +222,6 @@ class SimulatingEngine(Engine):
             ConfigError: the guest could not read its files where they are, or the program is not there.
             EngineError: DNNMark is not what its record says.
         """
-
-
-W = TypeVar("W", bound=Workload)
-
-
-class Program(ABC, Generic[W]):
-    """How workloads of one kind, or of several, run on gem5 (``Workload.programs``)."""
-
-    use: ClassVar[Use]
-    reason: ClassVar[str] = "no known obstacle"
-    """Why it can run them."""
-
-    @abstractmethod
-    def software(self, workload: W, release: Release, gfx: str, site: Site, root: Path) -> Software:
-        """The program and its libraries; gem5 itself is the engine's to add."""
-
-    @abstractmethod
-    def needs(self, tools: Toolset, point: Point) -> Needs:
-        """See SimulatingEngine.needs."""
-
-    @abstractmethod
-    def prepare(
-        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
-    ) -> Prepared:
-        """See SimulatingEngine.prepare."""
-
-
-class ProgramEngine(SimulatingEngine):
-    """An engine on which a kind of workload says what program runs its points."""
-
-    def _program(self, kind: str) -> Program[Any]:
-        module = importlib.import_module(f"apuflow.engines.{KINDS[kind].programs[self.name]}")
-        program: Program[Any] = module.PROGRAM
-        return program
-
-    @override
-    def runs(self, workload: Workload) -> Runs:
-        if self.name not in workload.programs:
-            return Runs(state="no", reason=workload.refusal(self.name))
-        return Runs(state="yes", reason=self._program(workload.kind).reason)
-
-    @override
-    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
-        if self.name not in workload.programs:
-            return Software()  # of what is refused, as ``runs`` says
-        found = self._program(workload.kind).software(workload, release, gfx, site, root)
-        return replace(found, gem5=requests.gem5_content(release, gfx, site, root))
-
-    @override
-    def use(self, workload: Workload) -> Use:
-        return self._program(workload.kind).use
-
-    @override
-    def needs(self, tools: Toolset, point: Point) -> Needs:
-        return self._program(point.kind).needs(tools, point)
-
-    @override
-    def prepare(
-        self, tools: Toolset, point: Point, inputs: Inputs, gem5: Gem5Record, run_dir: Path
-    ) -> Prepared:
-        return self._program(point.kind).prepare(tools, point, inputs, gem5, run_dir)
 
 
 def needed_tools(tools: Toolset, point: Point) -> tuple[str, str]:

@@ -10,10 +10,9 @@ from typing_extensions import override
 from apuflow.configure import Release
 from apuflow.configure.command_workload import CommandFile, CommandWork, CommandWorkload
 from apuflow.configure.point import Point
-from apuflow.configure.site import Site
 from apuflow.configure.work import Software
 from apuflow.core.errors import ConfigError
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.dnnmark_program import HOME
 from apuflow.engines.simulated import provenance, required_rows
 from apuflow.prepare import requests
@@ -31,21 +30,15 @@ class CommandProgram(Program[CommandWorkload]):
     use: ClassVar[Use] = Use.PROGRAM
 
     @override
-    def software(
-        self, workload: CommandWorkload, release: Release, gfx: str, site: Site, root: Path
-    ) -> Software:
-        del release, gfx, site
-        command = workload.command
+    def software(self, workload: CommandWorkload, place: Place) -> Software:
+        command, root = workload.command, place.root
         content: dict[str, Any] = {
             "binary": requests.supplied_hash(root, command.binary),
             "arguments": list(command.arguments),
             "environment": dict(sorted(command.environment.items())),
         }
-        if command.inputs:
-            content["inputs"] = {
-                Path(file).name: requests.supplied_hash(root, file) for file in command.inputs
-            }
-        return Software(command=content)
+        inputs = {Path(file).name: requests.supplied_hash(root, file) for file in command.inputs}
+        return Software(command={**content, "inputs": inputs} if inputs else content)
 
     @override
     def needs(self, tools: Toolset, point: Point) -> Needs:
@@ -85,8 +78,6 @@ def command_process(point: Point, release: Release, command: CommandFile, *, pro
             program=binary.name,
             arguments=command.arguments,
             environment=command.environment,
-            end_marker=command.end_marker,
-            error_texts=command.error_texts,
         ),
         options=dict(point.options),
         expectation=Expectation(

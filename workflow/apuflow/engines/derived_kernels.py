@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,19 +11,15 @@ from typing_extensions import override
 
 from apuflow.configure.point import Point
 from apuflow.configure.products import on_gem5
-from apuflow.configure.release import Release
-from apuflow.configure.site import Site
 from apuflow.configure.work import Software
 from apuflow.configure.workload import Workload
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
-from apuflow.core.record import LaunchRecord
 from apuflow.core.scalar import Scalar
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
-from apuflow.engines.launched import launched, statistics_of
-from apuflow.engines.simulated import launch_records, provenance
+from apuflow.engines.simulated import launch_records, launched, provenance, statistics_of
 from apuflow.launcher.corrections import CORRECTIONS_VERSION
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.dispatch_list import Statistics
@@ -36,27 +32,11 @@ from apuflow.miopen.objects import KernelObject, kernel_object, sources_identity
 from apuflow.prepare.builds import Gem5Record
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas.call import changed, library_of, library_versions
+from apuflow.rocblas.call import library_versions
 from apuflow.rocblas.objects import is_library_kernel, library_object
 from apuflow.run.command import refuse_redirected
-from apuflow.run.process import Process
 
 DATA = "data.bin"
-
-
-@dataclass(frozen=True)
-class KernelRun:
-    """What a point of this engine runs.
-
-    Attributes:
-        process: the gem5 process.
-        launches: every kernel launch, in order: one block of statistics each.
-        inputs: files outside the run directory that the guest reads (to be mounted in a container).
-    """
-
-    process: Process
-    launches: tuple[LaunchRecord, ...]
-    inputs: tuple[Path, ...]
 
 
 def kernel_objects(
@@ -74,16 +54,14 @@ def kernel_objects(
         row = kernel_source(launch)
         if row in objects:
             continue
+        named = Row(row.program, row.arguments, launch.layer)
         if is_library_kernel(row.program):
-            named = Row(row.program, row.arguments, launch.layer)
             objects[row] = library_object(named, gfx, assembler(compiler).identity)
             continue
         place = source_directory(row.program, kernels)
         pinned = sources if place == kernels else None
-        identity = sources_identity(place, row.program) if pinned is None else pinned
-        objects[row] = kernel_object(
-            Row(row.program, row.arguments, launch.layer), gfx, compiler.identity, identity
-        )
+        identity = pinned or sources_identity(place, row.program)
+        objects[row] = kernel_object(named, gfx, compiler.identity, identity)
     return objects
 
 
@@ -99,8 +77,8 @@ def kernel_run(
     statistics: Statistics = "dispatch",
     fewer: Fewer | None = None,
     in_memory: bool = False,
-) -> KernelRun:
-    """The gem5 process of a point: all its launches in order, one block of statistics for each.
+) -> Prepared:
+    """The run of a point, but for its provenance: all launches in order, one block of statistics for each.
 
     The guest has gem5 reset its statistics before every dispatch and write them after it; the first block,
     before them, and the last, at its end, are without kernels. Where the release's own script writes a block
@@ -110,9 +88,7 @@ def kernel_run(
         objects: compiled code object of every row that :func:`kernel_objects` names.
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
         defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
-        statistics: what the guest does with them (:func:`statistics_of`).
         fewer: launch the first workgroups of large grids alone; None: all.
-        in_memory: as of ``guest_run``.
 
     Raises:
         ConfigError: a GPU that gem5 does not model, or a data file smaller than an input.
@@ -144,18 +120,7 @@ def kernel_run(
         judge=judge,
         trace_workgroups=any(cut.ran for cut in cuts),
     )
-    records = noted(launch_records(launches), cuts)
-    named = tuple(
-        record.model_copy(
-            update={
-                "stand_in": launch.note or None,
-                "library": library_of(launch, gfx) or None,
-                "changed": changed(launch, gfx) or None,
-            }
-        )
-        for record, launch in zip(records, run.launches, strict=True)
-    )
-    return KernelRun(process, named, (launcher, *links.values()))
+    return Prepared(process, noted(launch_records(launches, gfx), cuts), (launcher, *links.values()))
 
 
 class DerivedKernels(Program[Workload]):
@@ -164,11 +129,11 @@ class DerivedKernels(Program[Workload]):
     use: ClassVar[Use] = Use.KERNELS
 
     @override
-    def software(self, workload: Workload, release: Release, gfx: str, site: Site, root: Path) -> Software:
+    def software(self, workload: Workload, place: Place) -> Software:
         return Software(
-            miopen=release.miopen.source.commit,
+            miopen=place.release.miopen.source.commit,
             corrections=CORRECTIONS_VERSION,
-            products=library_versions(on_gem5(site).products, gfx),
+            products=library_versions(on_gem5(place.site).products, place.gfx),
         )
 
     @override
@@ -195,7 +160,7 @@ class DerivedKernels(Program[Workload]):
         root = tools.root.resolve()
         data = root / inputs.data if inputs.data else None
         launches = _launches(point)
-        rows = dict.fromkeys(kernel_source(launch) for launch in launches)
+        rows = map(kernel_source, launches)
         run = kernel_run(
             launches,
             gfx=point.gfx,
@@ -208,19 +173,15 @@ class DerivedKernels(Program[Workload]):
             fewer=Fewer.of(point, gem5),
             in_memory=point.in_memory,
         )
-        made_from = provenance(point, gem5, tools.image, data=data)
-        return Prepared(run.process, run.launches, run.inputs, made_from)
+        return replace(run, provenance=provenance(point, gem5, tools.image, data=data))
 
 
 def _launches(point: Point) -> tuple[Launch, ...]:
     launches = point.launches()
     if not launches:
-        raise ConfigError(
-            "this workload launches no GPU kernel",
-            key="workload",
-            value=point.workload,
-            remedy="leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)",
-        )
+        said = "this workload launches no GPU kernel"
+        remedy = "leave it out of sweeps with engine gem5-kernels (Dropout does nothing on HIP)"
+        raise ConfigError(said, key="workload", value=point.workload, remedy=remedy)
     return launches
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from typing_extensions import override
 
-from apuflow import miopen
 from apuflow.configure import Release
 from apuflow.configure.operation_workload import DnnmarkWorkload
 from apuflow.configure.point import Point
-from apuflow.configure.site import Site
 from apuflow.configure.work import OperationWork, Software
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import gpu
 from apuflow.core.record import LaunchRecord
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.simulated import launch_records, provenance, required_rows
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen import Row, network_rows
@@ -32,7 +29,7 @@ from apuflow.prepare.builds import DnnmarkRecord, Gem5Record, check_dnnmark
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.records import read_record
 from apuflow.prepare.tools import Toolset, data_file
-from apuflow.rocblas.call import changed, library_versions
+from apuflow.rocblas.call import library_versions
 from apuflow.rocblas.objects import ProductLibrary
 from apuflow.run.command import Guest, refuse_redirected
 from apuflow.run.outcome import Expectation
@@ -53,15 +50,13 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
     use: ClassVar[Use] = Use.DNNMARK
 
     @override
-    def software(
-        self, workload: DnnmarkWorkload, release: Release, gfx: str, site: Site, root: Path
-    ) -> Software:
-        changed_kernels = site.image.rocblas_kernels == "changed"
+    def software(self, workload: DnnmarkWorkload, place: Place) -> Software:
+        changed_kernels = place.site.image.rocblas_kernels == "changed"
         return Software(
             benchmark=workload.benchmark,
-            miopen=release.miopen.source.commit,
-            dnnmark=requests.dnnmark_content(release, site, root),
-            products=library_versions("rocblas", gfx) if changed_kernels else None,
+            miopen=place.release.miopen.source.commit,
+            dnnmark=requests.dnnmark_content(place.release, place.site, place.root),
+            products=library_versions("rocblas", place.gfx) if changed_kernels else None,
         )
 
     @override
@@ -100,11 +95,12 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
         if (library := _library(tools, point)) is not None:
             objects += library.objects
             given = library.files(root)
-            process = _with_kernels(process, given)
+            copies = {f"{ROCBLAS}/{name}": file for name, file in given.items()}
+            guest = replace(process.guest, environment={"ROCBLAS_TENSILE_LIBPATH": ROCBLAS})
+            process = replace(process, copies={**process.copies, **copies}, guest=guest)
             told = ", ".join(f"{name} ({sha256_file(file)[:16]})" for name, file in given.items())
-            made_from = made_from.model_copy(
-                update={"notes": (*made_from.notes, f"rocBLAS was given {told}")}
-            )
+            notes = (*made_from.notes, f"rocBLAS was given {told}")
+            made_from = made_from.model_copy(update={"notes": notes})
         if objects:
             defects = tools.release.instruction_defects(point.gfx)
             judge = ProgramJudge(tuple(made.path(root) for made in objects), point.gfx, defects)
@@ -129,13 +125,6 @@ def _library(tools: Toolset, point: Point) -> ProductLibrary | None:
     if point.software.products is None:
         return None
     return tools.product_library(point.launches(runtime_units(point)), point.gfx)
-
-
-def _with_kernels(process: Process, given: Mapping[str, Path]) -> Process:
-    """The same process, whose rocBLAS loads these files instead of its own kernels."""
-    copies = {f"{ROCBLAS}/{name}": file for name, file in given.items()}
-    guest = replace(process.guest, environment={"ROCBLAS_TENSILE_LIBPATH": ROCBLAS})
-    return replace(process, copies={**process.copies, **copies}, guest=guest)
 
 
 def dnnmark_process(
@@ -180,7 +169,6 @@ def dnnmark_process(
             directory=Path(build.build) / "benchmarks" / benchmark,
             program=f"dnnmark_{benchmark}",
             arguments=("-config", CONFIG, "-mmap", DATA, "-debuginfo", "1"),
-            end_marker=END_MARKER,
         ),
         options=dict(point.options),
         expectation=Expectation(end_marker=END_MARKER, blocks=blocks, required=required_rows()),
@@ -206,12 +194,7 @@ def kernel_launches(point: Point) -> tuple[LaunchRecord, ...]:
         launches = point.launches(runtime_units(point))
     except ApuflowError:
         return ()
-    return tuple(
-        record.model_copy(update={"changed": changed(launch, point.gfx) or None})
-        for record, launch in zip(
-            launch_records(launches, "rocBLAS of the image"), miopen.expand(launches), strict=True
-        )
-    )
+    return launch_records(launches, point.gfx, "rocBLAS of the image")
 
 
 PROGRAM = DnnmarkProgram()

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, NotModelled
 from apuflow.core.record import Status, read_run
 from apuflow.core.units import size_bytes
-
-T = TypeVar("T")
 
 SETUP_SECONDS = 0.6
 SECONDS_PER_INSTRUCTION = 3.0e-5
@@ -38,14 +34,6 @@ FROM_COUNTS = "the preview's counts at the host speed of 137 recorded runs"
 
 RUNTIME_BYTES = 200_000_000
 """Touched by the ROCm runtime and its code objects."""
-
-
-@dataclass(frozen=True)
-class Duration:
-    """Seconds of host time for one run, and where the number comes from."""
-
-    seconds: float
-    basis: str
 
 
 def host_memory(point: Point, *, runtime_bytes: int) -> int:
@@ -89,14 +77,15 @@ def each_point(points: Sequence[Point], *, lower_bound: bool, root: Path = Path(
         points: of one workload and engine; those with a completed run serve to correct the others.
         lower_bound: the preview's counts leave out a part of the run.
     """
-    walls = _walls(points, root)
+    places = {root / paths.run_record(p.engine, p.workload, p.id): place for place, p in enumerate(points)}
+    walls = _walls([record for record in places if record.exists()])
     counted: list[float | None] = [None] * len(points) if lower_bound else _counted(points)
-    ratios = [walls[place] / seconds for place, seconds in enumerate(counted) if seconds and place in walls]
-    factor = _median(ratios) if ratios else 1.0
+    estimates = {record: counted[places[record]] for record in walls}
+    factor = _median([walls[record] / seconds for record, seconds in estimates.items() if seconds]) or 1.0
     if all(seconds is not None for seconds in counted):
         return [factor * seconds for seconds in counted if seconds is not None]
-    known = from_records(points[0].engine, points[0].workload, root)
-    unknown = known.seconds if known else None
+    every = sorted(root.glob(paths.run_record(points[0].engine, points[0].workload, "*")))
+    unknown = _median(list(_walls(every).values()))
     return [unknown if seconds is None else factor * seconds for seconds in counted]
 
 
@@ -108,36 +97,18 @@ def _counted(points: Sequence[Point]) -> list[float | None]:
         return [None] if len(points) == 1 else [_counted([point])[0] for point in points]
 
 
-def _walls(points: Sequence[Point], root: Path) -> dict[int, float]:
-    """Seconds of completed runs, by place in ``points``."""
-    found: dict[int, float] = {}
-    records = [(place, root / paths.run_record(p.engine, p.workload, p.id)) for place, p in enumerate(points)]
-    for place, record in _some([(place, record) for place, record in records if record.exists()]):
+def _walls(records: Sequence[Path]) -> dict[Path, float]:
+    """Seconds that completed runs took."""
+    found: dict[Path, float] = {}
+    for record in records[:: max(1, -(-len(records) // RECORDS_READ))]:
         with contextlib.suppress(AnalysisError):
             run = read_run(record)
             if run.status is Status.COMPLETED:
-                found[place] = run.wall_seconds
+                found[record] = run.wall_seconds
     return found
 
 
-def _some(items: Sequence[T]) -> Sequence[T]:
-    return items[:: max(1, -(-len(items) // RECORDS_READ))]
-
-
-def _median(values: Sequence[float]) -> float:
+def _median(values: Sequence[float]) -> float | None:
     from statistics import median  # a job that runs a point has no use for it
 
-    return median(values)
-
-
-def from_records(engine: str, workload: str, root: Path = Path()) -> Duration | None:
-    """Median of the completed runs of this workload that are already there; None without any."""
-    seconds = []
-    for record in _some(sorted(root.glob(paths.run_record(engine, workload, "*")))):
-        with contextlib.suppress(AnalysisError):
-            run = read_run(record)
-            if run.status is Status.COMPLETED:
-                seconds.append(run.wall_seconds)
-    if not seconds:
-        return None
-    return Duration(_median(seconds), f"median of {len(seconds)} completed runs here")
+    return median(values) if values else None

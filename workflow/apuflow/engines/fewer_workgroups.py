@@ -35,12 +35,7 @@ LARGEST_SHARE = 0.7
 
 @dataclass(frozen=True)
 class Cut:
-    """What became of one launch.
-
-    Attributes:
-        ran: workgroups that are launched; None: all.
-        kept_whole: why all are, though they are many.
-    """
+    """What became of one launch: its fields as in LaunchRecord."""
 
     ran: int | None = None
     kept_whole: str | None = None
@@ -61,27 +56,21 @@ class Fewer:
     barrier_slots: int
 
     @classmethod
-    def of(cls, point: Point, gem5: Gem5Record) -> Fewer | None:
+    def of(cls, point: Point, gem5: Gem5Record | None = None) -> Fewer | None:
         """What a point asks for; None: whole launches.
 
         Raises:
             ConfigError: this gem5 cannot trace workgroups.
         """
-        asked = cls.asked(point)
-        if asked is not None and gem5.binary.endswith(".fast"):
+        if point.workgroups is None:
+            return None
+        if gem5 is not None and gem5.binary.endswith(".fast"):
             raise ConfigError(
                 "gem5.fast cannot trace when workgroups begin, from which the whole launch is extrapolated",
                 key=WORKGROUPS,
                 value=gem5.binary,
                 remedy="use gem5.opt, or take the key out of the sweep",
             )
-        return asked
-
-    @classmethod
-    def asked(cls, point: Point) -> Fewer | None:
-        """As ``of``, whatever the gem5."""
-        if point.workgroups is None:
-            return None
         return cls(point.workgroups.fills, point.options, point.release_facts.barrier_slots)
 
 
@@ -97,10 +86,9 @@ def shortened(
         return contents, (Cut(),) * len(contents.dispatches)
     kernels = {name: read_kernels(path) for name, path in objects.items()}
     made: dict[Dispatch, tuple[Dispatch, Cut]] = {}
-    for dispatch in contents.dispatches:
-        if dispatch not in made:
-            name = str(dispatch.object)
-            made[dispatch] = _shortened(dispatch, kernels[name], objects[name], contents.device, asked)
+    for dispatch in dict.fromkeys(contents.dispatches):
+        name = str(dispatch.object)
+        made[dispatch] = _shortened(dispatch, kernels[name], objects[name], contents.device, asked)
     steps = tuple(made[step][0] if isinstance(step, Dispatch) else step for step in contents.steps)
     return replace(contents, steps=steps), tuple(made[dispatch][1] for dispatch in contents.dispatches)
 
@@ -135,7 +123,7 @@ def expected_share(launch: Launch, point: Point) -> float:
     The preview knows what most kernels take; whether one needs its whole grid is read from the compiled
     kernel alone.
     """
-    if (asked := Fewer.asked(point)) is None:
+    if (asked := Fewer.of(point)) is None:
         return 1.0
     whole = workgroups(launch.grid, launch.workgroup)
     groups = _first_of(whole, demand_of(launch, gpu(point.gfx).isa), asked)
@@ -183,17 +171,14 @@ def where_large(
     """A sweep's key for a point: None where every launch surely runs whole."""
     if asked is None or not engine_facts(engine).own_kernels_only:
         return None
-    large = software.products is not None or _may_be_large(work, compute_units, asked.fills)
-    return asked if large else None
-
-
-def _may_be_large(work: Work, compute_units: int, fills: int) -> bool:
-    """Whether a launch may be large enough; False is certain, whatever the kernels' registers."""
+    if software.products is not None:
+        return asked
     try:
         launches = work.launches(compute_units)
     except ApuflowError:  # kernels of the user's own
-        return True
-    return any(fills * compute_units <= LARGEST_SHARE * launch.workgroups for launch in launches)
+        return asked
+    least = asked.fills * compute_units  # workgroups, whatever the kernels' registers
+    return asked if any(least <= LARGEST_SHARE * launch.workgroups for launch in launches) else None
 
 
 def noted(records: Sequence[LaunchRecord], cuts: Sequence[Cut]) -> tuple[LaunchRecord, ...]:

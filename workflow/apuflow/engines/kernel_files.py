@@ -10,7 +10,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.engines.base import Needs
 from apuflow.kernels.sources import is_own
-from apuflow.miopen.database import key
+from apuflow.miopen.database import DatabasePlan, key
 from apuflow.prepare.tools import ObjectOrder, Toolset
 from apuflow.rocblas.objects import assembly_path, is_library_kernel
 
@@ -52,30 +52,24 @@ class KernelFiles:
 
         return of
 
-    def object_sources(self, wildcards: Wildcards) -> list[str]:
-        """The checkout of MIOpen, where it is not the site's own; none for a source of the user's own."""
-        order = self._of(paths.kernel_object(), wildcards)
-        return [] if is_own(order.program) else self._tools(order.release).kernel_sources()
+    def inputs(self, pattern: str) -> Callable[[Wildcards], list[str]]:
+        """Gives, for the wildcards of a path, the files of other rules that it is made from, in order."""
 
-    def assembly_sources(self, wildcards: Wildcards) -> list[str]:
-        """The checkouts of Tensile and rocBLAS."""
-        return self._tools(self._of(paths.kernel_assembly(), wildcards).release).gemm_sources()
+        def of(wildcards: Wildcards) -> list[str]:
+            found = self._of(pattern, wildcards)
+            if isinstance(found, DatabasePlan):
+                return [paths.kernel_object(item.gfx, item.name) for item in found.objects]
+            if isinstance(found, ObjectOrder) and not is_library_kernel(found.program):
+                return [] if is_own(found.program) else self._tools(found.release).kernel_sources()
+            if isinstance(found, ObjectOrder) and pattern != paths.kernel_assembly():
+                return [assembly_path(found.program)]
+            release = found.release if isinstance(found, ObjectOrder) else found["release"]
+            return self._tools(release).gemm_sources()
 
-    def gemm_assembly(self, wildcards: Wildcards) -> list[str]:
-        """The kernel as Tensile writes it."""
-        return [assembly_path(self._of(paths.kernel_object(name="{gemm}"), wildcards).program)]
-
-    def table_sources(self, wildcards: Wildcards) -> list[str]:
-        """The checkouts of Tensile and rocBLAS."""
-        return self._tools(self._of(paths.product_table(), wildcards)["release"]).gemm_sources()
-
-    def database_objects(self, wildcards: Wildcards) -> list[str]:
-        """The compiled kernels of a database, in its order."""
-        plan = self._of(paths.kernel_database(), wildcards)
-        return [paths.kernel_object(item.gfx, item.name) for item in plan.objects]
+        return of
 
     def database_keys(self, wildcards: Wildcards) -> list[tuple[str, str]]:
-        """MIOpen's keys, in the order of the objects."""
+        """MIOpen's keys of a database, in the order of its objects."""
         plan = self._of(paths.kernel_database(), wildcards)
         return [key(item.row, plan.gfx) for item in plan.objects]
 
@@ -84,9 +78,6 @@ class KernelFiles:
         if path not in self._made_from:
             self._plan_all()
         if path not in self._made_from:
-            raise ConfigError(
-                "no sweep needs this file",
-                value=path,
-                remedy="name a file of results/ as the target: what it needs is made on the way",
-            )
+            remedy = "name a file of results/ as the target: what it needs is made on the way"
+            raise ConfigError("no sweep needs this file", value=path, remedy=remedy)
         return self._made_from[path]

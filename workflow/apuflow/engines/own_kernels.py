@@ -11,17 +11,14 @@ from typing_extensions import override
 from apuflow.configure.fit import Demand, capacity, demand_overflows
 from apuflow.configure.kernel_workload import KernelsWork, KernelsWorkload
 from apuflow.configure.point import Point
-from apuflow.configure.release import Release
-from apuflow.configure.site import Site
 from apuflow.configure.work import Software
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import Isa, gpu
 from apuflow.core.record import LaunchRecord
-from apuflow.engines.base import Inputs, Needs, Prepared, Program, needed_tools
+from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed_tools
 from apuflow.engines.fewer_workgroups import Fewer, noted, shortened
-from apuflow.engines.launched import launched, statistics_of
-from apuflow.engines.simulated import provenance
+from apuflow.engines.simulated import launched, provenance, statistics_of
 from apuflow.kernels.launches import dynamic_lds, geometry_problems
 from apuflow.kernels.metadata import Kernel, find_kernel
 from apuflow.kernels.program import OwnLaunch, OwnProgram
@@ -51,9 +48,7 @@ class OwnKernels(Program[KernelsWorkload]):
     reason: ClassVar[str] = "kernels of your own, started without ROCm"
 
     @override
-    def software(
-        self, workload: KernelsWorkload, release: Release, gfx: str, site: Site, root: Path
-    ) -> Software:
+    def software(self, workload: KernelsWorkload, place: Place) -> Software:
         return Software(corrections=CORRECTIONS_VERSION if workload.compiled_here else None)
 
     @override
@@ -91,6 +86,7 @@ class OwnKernels(Program[KernelsWorkload]):
             outputs=outputs,
             in_memory=point.in_memory,
         )
+        defects = release.instruction_defects(point.gfx)
         objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
         contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
         cut = any(each.ran for each in cuts)
@@ -101,9 +97,7 @@ class OwnKernels(Program[KernelsWorkload]):
             launcher=root / (inputs.launcher or ""),
             list_file=LIST,
             links=objects,
-            judge=OwnJudge(
-                program, point.gfx, files, tuple(code.values()), release.instruction_defects(point.gfx), cut
-            ),
+            judge=OwnJudge(program, point.gfx, files, tuple(code.values()), defects, cut),
             data={DATA: guest.data} if guest.data is not None else {},
             trace_workgroups=cut,
         )

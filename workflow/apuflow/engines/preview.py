@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar
 
 from typing_extensions import override
 
 from apuflow.configure import option_rules
 from apuflow.configure.catalogue import catalogue
-from apuflow.configure.point import Point
 from apuflow.configure.products import Decision, in_preview
-from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.work import Software, Work
 from apuflow.configure.workload import Runs, Workload
@@ -21,7 +18,7 @@ from apuflow.core.engines import PREVIEW_VERSION, EngineName
 from apuflow.core.errors import ApuflowError
 from apuflow.core.gpus import gpu
 from apuflow.core.scalar import Scalar
-from apuflow.engines.base import Engine
+from apuflow.engines.base import Engine, Place
 from apuflow.prepare.doctor import Use
 from apuflow.rocblas.call import library_versions
 
@@ -58,11 +55,11 @@ class Preview(Engine):
         return super().runs(workload)
 
     @override
-    def software(self, release: Release, gfx: str, workload: Workload, site: Site, root: Path) -> Software:
+    def software(self, workload: Workload, place: Place) -> Software:
         return Software(
             version=PREVIEW_VERSION,
-            barrier_slots=release.capabilities.barrier_slots,
-            products=library_versions(self.products(site).products, gfx),
+            barrier_slots=place.release.capabilities.barrier_slots,
+            products=library_versions(self.products(place.site).products, place.gfx),
         )
 
     @override
@@ -96,10 +93,3 @@ class Preview(Engine):
     @override
     def use(self, workload: Workload) -> Use:
         return Use.PREVIEW
-
-    @override
-    def host_memory(self, point: Point) -> int:
-        return 0
-
-
-ENGINE = Preview()

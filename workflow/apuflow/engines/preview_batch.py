@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from apuflow.core.files import atomic_write
 from apuflow.core.host import host_facts
 from apuflow.core.options import column
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
-from apuflow.core.scalar import Scalar
 from apuflow.core.words import many
 from apuflow.miopen import Launch
 from apuflow.rocblas.call import changed, library_of
@@ -42,12 +41,9 @@ def write_batch(
         NotModelled: the model refuses a layer or an option.
     """
     if not points:
-        raise ConfigError(
-            "the sweep has no point for the engine preview",
-            remedy="add preview to its engines, or exclude fewer combinations",
-        )
+        remedy = "add preview to its engines, or exclude fewer combinations"
+        raise ConfigError("the sweep has no point for the engine preview", remedy=remedy)
     first, started = points[0], now()
-    axes = axes_of(points)
     batch = pd.DataFrame(batch_columns(points, processes))
     with atomic_write(counters) as part:
         batch.to_parquet(part, index=False, write_page_checksum=True)
@@ -56,7 +52,11 @@ def write_batch(
         direction=first.direction,
         status=Status.COMPLETED,
         evidence=f"preview {preview.VERSION}: closed form, {many(len(points), 'point')}",
-        axes={axis: _values(points, axis) for axis in axes},
+        # operations of suites need not have all axes
+        axes={
+            axis: tuple(dict.fromkeys(point.axes[axis] for point in points if axis in point.axes))
+            for axis in axes_of(points)
+        },
         points=len(points),
         started=started,
         ended=now(),
@@ -65,13 +65,8 @@ def write_batch(
     ).write(Path(record))
 
 
-def _values(points: Sequence[Point], axis: str) -> tuple[Scalar, ...]:
-    """What an axis varies, each value once; operations of suites need not all have it."""
-    return tuple(dict.fromkeys(point.axes[axis] for point in points if axis in point.axes))
-
-
 def axes_of(points: Sequence[Point]) -> list[str]:
-    """Names of what varies; operations of suites need not all have the same."""
+    """Names of what varies in any of these points."""
     return list(dict.fromkeys(axis for point in points for axis in point.axes))
 
 
@@ -97,9 +92,11 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "gfx": [point.gfx for point in points],
         "inputs": [point.inputs for point in points],
         "products": [point.products or None for point in points],
-        "stand_in": [_stand_in(point.previewed(point.compute_units)[0]) for point in points],
-        "library": [_library(point) for point in points],
-        "changed": [_changed(point) for point in points],
+        "stand_in": [_once(f"{one.kernel}: {one.note}" for one in _launched(p) if one.note) for p in points],
+        "library": [_once(library_of(one, p.gfx) for one in _launched(p)) for p in points],
+        "changed": [
+            _once(c for one in _launched(p) for c in changed(one, p.gfx).split("; ")) for p in points
+        ],
         **{
             name: column(options, option)
             for name, option in _machine_options(first).items()
@@ -115,29 +112,13 @@ def _flags(point: Point, reason: str) -> str:
     return ";".join([*told, *point.release_facts.doubts(point.release)])
 
 
-def _stand_in(launches: Sequence[Launch]) -> str | None:
-    """Kernels that stand in for others, as tables of engine gem5-kernels say it."""
-    return "; ".join(dict.fromkeys(f"{one.kernel}: {one.note}" for one in launches if one.note)) or None
+def _launched(point: Point) -> Sequence[Launch]:
+    return point.previewed(point.compute_units)[0]
 
 
-def _library(point: Point) -> str | None:
-    return (
-        "; ".join(
-            dict.fromkeys(
-                filter(None, (library_of(one, point.gfx) for one in point.previewed(point.compute_units)[0]))
-            )
-        )
-        or None
-    )
-
-
-def _changed(point: Point) -> str | None:
-    every = (
-        change
-        for one in point.previewed(point.compute_units)[0]
-        for change in changed(one, point.gfx).split("; ")
-    )
-    return "; ".join(dict.fromkeys(filter(None, every))) or None
+def _once(said: Iterable[str]) -> str | None:
+    """What is said of a point's kernels, each once, as tables of engine gem5-kernels have it."""
+    return "; ".join(dict.fromkeys(filter(None, said))) or None
 
 
 def _machine_options(point: Point) -> dict[str, str]:

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from apuflow.configure import catalogue, option_rules, yaml_source
 from apuflow.configure.base import alike_together, together
@@ -34,43 +33,38 @@ from apuflow.core.options import Options
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
 from apuflow.engines import get_engine, runs_on
+from apuflow.engines.base import Place, software_of
 from apuflow.engines.fewer_workgroups import where_large
-from apuflow.engines.one_product import OneProduct
-from apuflow.engines.software import of_work
+from apuflow.rocblas.tables import GPUS
 
 MAX_PROBLEMS = 20
 """Problems that one message lists in full."""
 
 
-@dataclass(frozen=True)
-class Base:
+@dataclass(frozen=True, eq=False)
+class _Base:
     """A machine on a release: what a point's own options are laid over."""
 
+    name: str
     release: str
     release_file: Release
     defaults: Mapping[str, Scalar]
     given: Mapping[str, Scalar]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Machine:
-    base: Base
+    """A base with a point's own options; ``memory`` is None where no option gives it."""
+
+    base: _Base
     changed: Mapping[str, Scalar]
     compute_units: int
     capacity: Capacity
     memory: str | None
     label: tuple[str, ...]
-    name: str
     gfx: str
     facts: ReleaseFacts
     too_many: tuple[OptionProblem, ...]
-
-
-class _Memory(NamedTuple):
-    """Simulated memory of a point, and what its label says of it."""
-
-    size: str
-    label: str
 
 
 class Resolver:
@@ -83,25 +77,23 @@ class Resolver:
         self._root = root
         self._site = load_site(root).with_products(sweep.products)
         self._problems: dict[tuple[str, str, str], ConfigError] = {}
-        self._bases: dict[tuple[str, str], Base | None] = {}
-        self._machines: dict[Assignment, _Machine | None] = {}
-        self._options: dict[tuple[int, str], Mapping[str, Scalar]] = {}
         self._work_of = works(workload, plan.layer, self._note_work)
-        self._softwares: dict[tuple[EngineName, str, str], Software] = {}
-        self._accepts: dict[tuple[object, ...], bool] = {}
+        self._base = functools.cache(self._load_base)
+        self._machine = functools.cache(self._resolve_machine)
+        self._accepted = functools.cache(self._accepts)
+        self._changed = functools.cache(_with_memory)
+        self._software = functools.cache(self._find_software)
+        self._computed: dict[tuple[EngineName, int, int, str], bool] = {}
         self._release_of: dict[str, str] = {}
-        self._one_product = OneProduct()
+        self._first_product: dict[EngineName, tuple[str, Decision]] = {}
 
     def check_engine(self, engine: EngineName) -> None:
         """Note when the engine cannot run the workload at all."""
         runs = runs_on(self._workload, engine)
         if runs.state == "no":
-            self._note(
-                f"{engine} cannot run {self._workload.name}: {runs.reason}",
-                "workloads",
-                self._workload.name,
-                "leave it out of the sweep",
-            )
+            name = self._workload.name
+            why = f"{engine} cannot run {name}: {runs.reason}"
+            self._note(why, "workloads", name, "leave it out of the sweep")
 
     def raise_problems(self) -> None:
         """Raise one ConfigError that lists everything found, if anything was."""
@@ -127,12 +119,12 @@ class Resolver:
             or not self._multiplies(engine, machine, work)
         ):
             return None
-        changed = self._changed(machine, memory.size)
-        software = self._software(engine, machine, work)
+        size, memory_label = memory
+        changed, base = self._changed(machine, size), machine.base
+        software = software_of(self._software(engine, base, machine.gfx), self._workload, work)
         workgroups = where_large(self._sweep.workgroups, engine, software, work, machine.compute_units)
         parts = (inputs.label_part(self._sweep.inputs), workgroups_label(workgroups))
-        label = label_of(*machine.label, *work.label, memory.label, *parts)
-        base = machine.base
+        label = label_of(*machine.label, *work.label, memory_label, *parts)
         return Point(
             engine=engine,
             workload=self._workload.name,
@@ -153,12 +145,8 @@ class Resolver:
 
     # options -------------------------------------------------------------------------------------------
 
-    def _machine(self, assignment: Assignment) -> _Machine | None:
-        if assignment not in self._machines:
-            self._machines[assignment] = self._resolve_machine(dict(assignment))
-        return self._machines[assignment]
-
-    def _resolve_machine(self, values: dict[str, Scalar]) -> _Machine | None:
+    def _resolve_machine(self, assignment: Assignment) -> _Machine | None:
+        values = dict(assignment)
         places = {name: str(values.pop(name, getattr(self._sweep, name))) for name in PLACES}
         base = self._base(places["release"], places["machine"])
         if base is None:
@@ -166,7 +154,7 @@ class Resolver:
         given = {**base.given, **self._plan.options, **values}
         described = base.release_file.options_of
         problems = option_rules.check(given, described)
-        self._note_options(problems, base, places["machine"])
+        self._note_options(problems, base)
         if problems:
             return None
         full = option_rules.resolve(given, described)
@@ -175,12 +163,8 @@ class Resolver:
             full["cu-per-sa"] = compute_units
         gfx = str(full["gfx-version"])
         if gfx not in base.release_file.gfx:
-            self._note(
-                f"gem5 {base.release} cannot run this GPU architecture",
-                "gfx-version",
-                gfx,
-                f"one of {', '.join(base.release_file.gfx)}, or another release",
-            )
+            remedy = f"one of {', '.join(base.release_file.gfx)}, or another release"
+            self._note(f"gem5 {base.release} cannot run this GPU architecture", "gfx-version", gfx, remedy)
             return None
         names = sorted({*given, "cu-per-sa"}, key=_order().__getitem__)
         changed = {name: full[name] for name in names if base.defaults.get(name) != full[name]}
@@ -192,51 +176,33 @@ class Resolver:
             capacity(full),
             memory,
             option_parts(base.release, changed, compute_units),
-            places["machine"],
             gfx,
             base.release_file.facts_on(gfx),
             too_many(given, full, base.release_file.capabilities.set_bits),
         )
 
-    def _base(self, release: str, machine: str) -> Base | None:
-        key = (release, machine)
-        if key not in self._bases:
-            self._bases[key] = self._load_base(release, machine)
-        return self._bases[key]
-
-    def _load_base(self, release: str, machine: str) -> Base | None:
+    def _load_base(self, release: str, machine: str) -> _Base | None:
         try:
             release_file = load_release(release, self._root)
             given = load_machine(machine, self._root).options
         except ConfigError as error:
             self._keep(error)
             return None
-        return Base(release, release_file, option_rules.defaults(release_file.options_of), given)
+        return _Base(machine, release, release_file, option_rules.defaults(release_file.options_of), given)
 
     # both ----------------------------------------------------------------------------------------------
 
-    def _changed(self, machine: _Machine, memory: str) -> Mapping[str, Scalar]:
-        """One object for all points with these options."""
-        key = (id(machine), memory)
-        if key not in self._options:
-            self._options[key] = {**machine.changed, "mem-size": memory}
-        return self._options[key]
-
-    def _memory(self, machine: _Machine, work: Work) -> _Memory | None:
-        """The memory that the point needs, or was given; None: noted that this is too small."""
+    def _memory(self, machine: _Machine, work: Work) -> tuple[str, str] | None:
+        """The memory that the point needs or was given, and its label; None: noted that it is too small."""
         derived = units.format_size(1 << max(29, (work.simulated_bytes - 1).bit_length()))
         if machine.memory is None:
-            return _Memory(derived, "")
+            return derived, ""
         if (units.size_bytes(machine.memory) or 0) < work.device_bytes:
-            self._note(
-                f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory",
-                "mem-size",
-                machine.memory,
-                f"leave it out, or {derived}",
-            )
+            why = f"the workload allocates {work.device_bytes / 1e6:.0f} MB: gem5 would run out of memory"
+            self._note(why, "mem-size", machine.memory, f"leave it out, or {derived}")
             return None
         other = machine.memory != derived
-        return _Memory(machine.memory, value_part("mem-size", machine.memory) if other else "")
+        return machine.memory, value_part("mem-size", machine.memory) if other else ""
 
     def _hosts(self, machine: _Machine) -> bool:
         """Whether each thread of the workload's program has a CPU core."""
@@ -251,23 +217,16 @@ class Resolver:
             )
         return int(given) >= needed
 
-    def _accepted(self, engine: EngineName, machine: _Machine) -> bool:
+    def _accepts(self, engine: EngineName, machine: _Machine) -> bool:
         """Whether the engine can run on this machine."""
-        key = (engine, id(machine))
-        if key not in self._accepts:
-            problem = get_engine(engine).objection({**machine.base.defaults, **machine.changed})
-            if problem is not None:
-                self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
-            starts = engine not in SIMULATING or (
-                self._own_gem5(machine.base.release) and self._fits_sets(machine)
-            )
-            self._accepts[key] = problem is None and starts
-        return self._accepts[key]
-
-    def _fits_sets(self, machine: _Machine) -> bool:
-        """Whether Ruby's sets of this release have a bit for each controller."""
-        self._note_options(machine.too_many, machine.base, machine.name)
-        return not machine.too_many
+        problem = get_engine(engine).objection({**machine.base.defaults, **machine.changed})
+        if problem is not None:
+            self._note(problem.message, problem.key or "", problem.value, problem.remedy or "")
+        starts = engine not in SIMULATING or self._own_gem5(machine.base.release)
+        if starts and engine in SIMULATING and machine.too_many:  # Ruby's sets have too few bits
+            self._note_options(machine.too_many, machine.base)
+            starts = False
+        return problem is None and starts
 
     def _own_gem5(self, release: str) -> bool:
         """Whether the gem5 that the site supplies for this release is not another release's as well."""
@@ -275,28 +234,22 @@ class Resolver:
         place = gem5.binary or gem5.source
         first = release if place is None else self._release_of.setdefault(place, release)
         if first != release:
-            self._keep(
-                ConfigError(
-                    f"the site gives one gem5 for two releases, {first} and {release}",
-                    file="configs/site.yaml",
-                    key="gem5",
-                    value=place,
-                    remedy=f"name its own: gem5_by_release: {{{release}: {{binary: ..., source: ...}}}}",
-                )
-            )
+            why = f"the site gives one gem5 for two releases, {first} and {release}"
+            remedy = f"name its own: gem5_by_release: {{{release}: {{binary: ..., source: ...}}}}"
+            self._keep(ConfigError(why, file="configs/site.yaml", key="gem5", value=place, remedy=remedy))
         return first == release
 
     def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether the engine can run these layers."""
         key = (engine, id(work), machine.compute_units, machine.gfx)
-        if key not in self._accepts:
+        if key not in self._computed:
             problem = get_engine(engine).layer_objection(work, machine.compute_units, machine.gfx)
             if problem is not None:
                 about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
                 shown = ", ".join(work.label) or "as shipped"
                 self._note(f"{problem.message}{about}", "layer", shown, problem.remedy or "another engine")
-            self._accepts[key] = problem is None
-        return self._accepts[key]
+            self._computed[key] = problem is None
+        return self._computed[key]
 
     def _products(self, engine: EngineName, machine: _Machine) -> Decision | None:
         """Whose kernels compute products on this machine; None: the engine's program decides."""
@@ -308,10 +261,18 @@ class Resolver:
         decision = self._products(engine, machine)
         if decision is None or not launches_products(work):
             return True
-        problem = self._one_product.problem(engine, machine.gfx, decision)
-        if problem is not None:
-            self._note(problem.message, "products", problem.value, problem.remedy or "")
-        return problem is None
+        first_gfx, first = self._first_product.setdefault(engine, (machine.gfx, decision))
+        if first.products == decision.products:
+            return True
+        ran = {first.products: first_gfx, decision.products: machine.gfx}
+        self._note(
+            f"one table would hold matrix products by rocBLAS' own kernels ({ran['rocblas']}) and by this "
+            f"project's stand-in ({ran['stand-in']}): rocBLAS' kernels run on {' and '.join(GPUS)} alone",
+            "products",
+            "rocblas",
+            "products: stand-in in the sweep (ask: products=stand-in), or a sweep for each GPU",
+        )
+        return False
 
     def _places(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether every workgroup fits into a compute unit, as far as its kernels are known."""
@@ -325,14 +286,9 @@ class Resolver:
             self._note(problem.message, problem.option, value, f"at least {problem.needed}")
         return not problems
 
-    def _software(self, engine: EngineName, machine: _Machine, work: Work) -> Software:
-        base = machine.base
-        key = (engine, base.release, machine.gfx)
-        if key not in self._softwares:
-            self._softwares[key] = get_engine(engine).software(
-                base.release_file, key[2], self._workload, self._site.of(base.release), self._root
-            )
-        return of_work(self._softwares[key], self._workload, work)
+    def _find_software(self, engine: EngineName, base: _Base, gfx: str) -> Software:
+        place = Place(base.release_file, gfx, self._site.of(base.release), self._root)
+        return get_engine(engine).software(self._workload, place)
 
     def _note(
         self, message: str, option: str, value: object, remedy: str, machine: str | None = None
@@ -344,10 +300,10 @@ class Resolver:
             file = document.where(("options", option))
         self._keep(ConfigError(message, file=file, key=option, value=value, remedy=remedy))
 
-    def _note_options(self, problems: Iterable[OptionProblem], base: Base, machine: str) -> None:
+    def _note_options(self, problems: Iterable[OptionProblem], base: _Base) -> None:
         for one in problems:
-            file = machine if one.option in base.given else None
-            self._note(one.message, one.option, one.value, one.remedy, file)
+            machine = base.name if one.option in base.given else None
+            self._note(one.message, one.option, one.value, one.remedy, machine)
 
     def _note_work(self, error: ConfigError) -> None:
         if error.file is None:
@@ -356,6 +312,11 @@ class Resolver:
 
     def _keep(self, error: ConfigError) -> None:
         self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
+
+
+def _with_memory(machine: _Machine, memory: str) -> Mapping[str, Scalar]:
+    """A machine's options with a point's memory."""
+    return {**machine.changed, "mem-size": memory}
 
 
 @functools.cache

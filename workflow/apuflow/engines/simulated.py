@@ -1,9 +1,9 @@
-"""What engines that run gem5 have in common: facts of a point and origin of a run, for its record."""
+"""What programs that run on gem5 have in common: the launcher's process, and what a record says of a run."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from apuflow import miopen
@@ -12,12 +12,18 @@ from apuflow.configure.point import Point
 from apuflow.containers.job import Mount
 from apuflow.core.files import sha256_file
 from apuflow.core.record import LaunchRecord, Provenance, scalars
+from apuflow.core.scalar import Scalar
 from apuflow.gem5.stats.checks import RequiredRow
+from apuflow.launcher.dispatch_list import DispatchList, Statistics
 from apuflow.prepare.builds import DnnmarkRecord, Gem5Record
 from apuflow.prepare.images import ImageRecord
-from apuflow.run.command import Gem5
-from apuflow.run.process import PointFacts
+from apuflow.rocblas.call import changed, library_of
+from apuflow.run.command import Gem5, Guest
+from apuflow.run.outcome import Expectation
+from apuflow.run.process import Judge, PointFacts, Process
 from apuflow_analysis.counters.terms import relied_on
+
+ERROR = "apuflow-launcher: error:"
 
 
 def point_facts(point: Point) -> PointFacts:
@@ -49,13 +55,12 @@ def gem5_of(record: Gem5Record, release: Release, *, quick_statistics: bool = Fa
 
 
 def launch_records(
-    launches: Sequence[miopen.Launch], products: str | None = None
+    launches: Sequence[miopen.Launch], gfx: str, products: str | None = None
 ) -> tuple[LaunchRecord, ...]:
     """Launches as a run's record shows them, loops unrolled.
 
     Args:
-        launches: in order.
-        products: whose the kernels of the matrix products are, where that is known.
+        products: whose kernels a program's runtime takes for matrix products; None: those of the launches.
     """
     return tuple(
         LaunchRecord(
@@ -65,10 +70,18 @@ def launch_records(
             kernel=launch.kernel,
             grid=launch.grid,
             workgroup=launch.workgroup,
-            library=products if launch.gemm is not None else None,
+            stand_in=None if products else launch.note or None,
+            library=_library(launch, gfx, products),
+            changed=changed(launch, gfx) or None,
         )
         for launch in miopen.expand(launches)
     )
+
+
+def _library(launch: miopen.Launch, gfx: str, products: str | None) -> str | None:
+    if products is not None:
+        return products if launch.gemm is not None else None
+    return library_of(launch, gfx) or None
 
 
 def required_rows() -> tuple[RequiredRow, ...]:
@@ -124,4 +137,51 @@ def provenance(
         kernel_db_sha256=sha256_file(database) if database is not None else None,
         mmap_bytes=data.stat().st_size if data is not None else None,
         notes=tuple(notes),
+    )
+
+
+def statistics_of(release: Release) -> Statistics:
+    """What the guest does with gem5's statistics: what the release's own script leaves to it."""
+    return "reset" if release.capabilities.per_kernel_statistics else "dispatch"
+
+
+def launched(
+    contents: DispatchList,
+    *,
+    options: Mapping[str, Scalar | None],
+    launcher: Path,
+    list_file: Path,
+    links: Mapping[str, Path],
+    judge: Judge,
+    data: Mapping[str, bytes] | None = None,
+    trace_workgroups: bool = False,
+) -> Process:
+    """The process of a dispatch list.
+
+    Args:
+        list_file: where the list stands in the process's directory.
+        links: code objects and data, by the names that the list gives them.
+        data: more files to write beside the list.
+        trace_workgroups: have gem5 trace every workgroup.
+    """
+    count = len(contents.dispatches)
+    return Process(
+        guest=Guest(
+            directory=launcher.absolute().parent,
+            program=launcher.name,
+            arguments=(str(list_file),),
+        ),
+        options=options,
+        expectation=Expectation(
+            end_marker=contents.end_marker,
+            error_texts=(ERROR,),
+            blocks=count + 2 if contents.statistics == "dispatch" else None,
+            kernels=count,
+            required=required_rows(),
+        ),
+        files={str(list_file): contents.text()},
+        data=data or {},
+        links=links,
+        judge=judge,
+        trace_workgroups=trace_workgroups,
     )

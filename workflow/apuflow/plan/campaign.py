@@ -3,56 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import itertools
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
-from apuflow.configure import (
-    Site,
-    Sweep,
-    load_release,
-    load_site,
-    load_sweep,
-    load_workload,
-    sweep_names,
-)
+from apuflow.configure import Sweep, load_release, load_site, load_sweep, load_workload, sweep_names
 from apuflow.configure.base import did_you_mean
-from apuflow.configure.combinations import configuration_files, releases
+from apuflow.configure.combinations import configuration_files, plan, releases
 from apuflow.configure.point import Point
 from apuflow.configure.suite import sweep_suites
 from apuflow.core import paths, project
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.plan.figure_names import figure_names
-from apuflow.plan.members import Member, distinct, members
-from apuflow.plan.points import points, sweep_workloads
-from apuflow.plan.sampled import simulated_points
+from apuflow.plan.points import Member, distinct, members, operations, points, sweep_workloads
 from apuflow.prepare.requests import recorded_digest
 
 Wildcards = Mapping[str, str]
+_SEARCHED = ("best_points", "pareto")
+"""Figures of a sweep with one objective, and with two."""
 
 
 class Campaign:
-    """The sweeps of one project directory, as the rules see them.
-
-    Args:
-        root: the project's directory; paths that come back are relative to it.
-    """
+    """The sweeps of one project directory, as the rules see them. Paths that come back are relative to it."""
 
     def __init__(self, root: Path = Path()) -> None:
         self.root = root
         self.load = cache(lambda name: load_sweep(name, root))
         self._release = cache(lambda name: load_release(name, root))
+        self._site = cache(lambda: load_site(root))
         self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
-        self._by_id: dict[tuple[str, str, str, str], Point] = {}
-        self._sweep_of: dict[tuple[str, str, str], str] = {}
+        self._by_id: dict[tuple[str, str, str], tuple[str, Point]] = {}
         self._workloads: dict[str, list[str]] = {}
-        self._members: dict[str, list[Member]] = {}
-
-    @cached_property
-    def _site(self) -> Site:
-        return load_site(self.root)
+        self._members: dict[tuple[str, tuple[str | None, ...]], list[Member]] = {}
 
     # sweeps and points -----------------------------------------------------------------------------------
     def sweep(self, under: str) -> Sweep:
@@ -67,11 +51,7 @@ class Campaign:
         return self.load(name)
 
     def workloads(self, sweep: Sweep) -> list[str]:
-        """Names of the workloads that a sweep runs, in the order of its file.
-
-        Raises:
-            ConfigError: a mistake in a workload's file.
-        """
+        """Names of the workloads that a sweep runs (see ``sweep_workloads``)."""
         if sweep.name not in self._workloads:
             self._workloads[sweep.name] = sweep_workloads(sweep, self.root)
         return self._workloads[sweep.name]
@@ -84,53 +64,45 @@ class Campaign:
                 listed.
         """
         loaded = self.load(sweep)
-        self.check_table(loaded, workload)
+        self._check_table(loaded, workload)
         if workload in self.suites(loaded):
             own = [member for member in self.members(loaded) if member.suite.name == workload]
             return [point for point in distinct(own) if engine in (None, point.engine)]
-        seen = tuple(
-            recorded_digest(self._release(name), self._site, self.root)
-            for name in releases(loaded, workload, self.root)
-        )
-        expanded = self._points.get((sweep, workload, seen))
-        if expanded is None:
-            expanded = self._points[sweep, workload, seen] = points(loaded, workload, self.root)
-            for point in expanded:
-                key = (point.engine, workload, point.id)
-                self._sweep_of.setdefault(key, sweep)
-                self._by_id[sweep, *key] = point
-        return [point for point in expanded if engine in (None, point.engine)]
+        key = (sweep, workload, self._images(loaded, workload))
+        if key not in self._points:
+            if workload == paths.OPERATIONS:
+                self._points[key] = operations(loaded, self.members(loaded), self.root)
+            else:
+                self._points[key] = points(loaded, workload, self.root)
+            for point in self._points[key]:
+                self._by_id.setdefault((point.engine, workload, point.id), (sweep, point))
+        return [point for point in self._points[key] if engine in (None, point.engine)]
+
+    def _images(self, sweep: Sweep, workload: str) -> tuple[str | None, ...]:
+        """Digests of images, as far as they are known: points of engine gem5 have them in their identity."""
+        used = map(self._release, releases(sweep, workload, self.root))
+        return tuple(recorded_digest(release, self._site(), self.root) for release in used)
 
     def suites(self, sweep: Sweep) -> list[str]:
         """Names of the suites that a sweep runs, in the order of its file."""
         return sweep_suites(sweep, self.root)
 
     def members(self, sweep: Sweep) -> list[Member]:
-        """Every suite of a sweep at every combination of its values.
-
-        Raises:
-            ConfigError: a choice that a suite does not have, or an operation that cannot run.
-        """
-        if sweep.name not in self._members:
-            self._members[sweep.name] = members(sweep, self.root)
-        return self._members[sweep.name]
+        """Every suite of a sweep at every combination of its values (see ``plan.points.members``)."""
+        key = (sweep.name, self._images(sweep, paths.OPERATIONS))
+        if key not in self._members:
+            self._members[key] = members(sweep, self.root)
+        return self._members[key]
 
     def shown(self, sweep: Sweep) -> list[str]:
-        """Names of a sweep's tables: workloads and suites; the points of suites are shown as suites.
-
-        Of a sample, the operations that it has simulated.
-        """
+        """Names of a sweep's tables: workloads and suites; of a sample, the operations that it simulated."""
         if sweep.sampling is not None:
             return [paths.OPERATIONS]
         workloads = [name for name in self.workloads(sweep) if name != paths.OPERATIONS]
         return workloads + self.suites(sweep)
 
-    def check_table(self, sweep: Sweep, name: str) -> None:
-        """Refuse a workload or suite that a sweep does not run.
-
-        Raises:
-            ConfigError: with those that it runs.
-        """
+    def _check_table(self, sweep: Sweep, name: str) -> None:
+        """Refuse a workload or suite that a sweep does not run."""
         known = [*self.workloads(sweep), *self.suites(sweep)]
         if name in known:
             return
@@ -142,22 +114,6 @@ class Campaign:
             remedy=f"{did_you_mean(name, known)}one of {', '.join(known)}",
         )
 
-    def table_points(self, sweep: Sweep, workload: str) -> list[Point]:
-        """The points that are rows of a table: all; of a sample those simulated, and the preview's.
-
-        Raises:
-            ConfigError: the sample is not there yet.
-        """
-        points = self.points(sweep.name, workload)
-        if sweep.sampling is None:
-            return points
-        simulated = simulated_points(self.root / paths.sampled(paths.under(sweep.name)))
-        return [point for point in points if is_batch(point.engine) or (point.engine, point.id) in simulated]
-
-    def batch(self, sweep: str, workload: str) -> list[Point]:
-        """The points of a sweep's workload that are computed together."""
-        return [point for point in self.points(sweep, workload) if is_batch(point.engine)]
-
     def simulated_points(self) -> Iterator[Point]:
         """Points of all sweeps that run on gem5. A sweep with a mistake is passed over."""
         for name in sorted(sweep_names(self.root), key=lambda name: name != paths.DEFAULT_SWEEP):
@@ -166,74 +122,82 @@ class Campaign:
                     with contextlib.suppress(ApuflowError):
                         yield from (p for p in self.points(name, workload) if not is_batch(p.engine))
 
-    def sweep_of(self, engine: str, workload: str, identifier: str) -> str:
-        """A sweep that has a point; the one whose target was named, if any.
+    def of_point(self, engine: str, workload: str, identifier: str) -> tuple[str, Point]:
+        """A sweep that has a point, the one whose target was named if any, and the point.
 
         Raises:
-            ConfigError: no sweep has it (any more).
+            ConfigError: no sweep has it.
         """
         key = (engine, workload, identifier)
-        if key not in self._sweep_of:
-            for _ in self.simulated_points():
-                if key in self._sweep_of:
-                    break
-        if key not in self._sweep_of:
+        if key not in self._by_id:
+            any(key in self._by_id for _ in self.simulated_points())
+        if key not in self._by_id:
             raise ConfigError(
                 "no sweep has this point",
                 file="configs/sweeps",
                 value=paths.run_dir(engine, workload, identifier),
                 remedy="name a file of results/ as the target; `apuflow plan SWEEP` lists a sweep's points",
             )
-        return self._sweep_of[key]
-
-    def point(self, engine: str, workload: str, identifier: str) -> Point:
-        """The point with this identifier, of the sweep that has it (see sweep_of)."""
-        return self._by_id[self.sweep_of(engine, workload, identifier), engine, workload, identifier]
-
-    def check_figure(self, name: str) -> None:
-        """Refuse a figure that does not exist.
-
-        Raises:
-            ConfigError: with the names of those that do.
-        """
-        from apuflow_analysis.figures import FIGURES
-
-        if name not in FIGURES:
-            raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
+        return self._by_id[key]
 
     # input functions -------------------------------------------------------------------------------------
     def records(self, sweep: Sweep, workload: str) -> list[str]:
-        """Run records of a sweep's workload, in row order; of a suite, the table of operations."""
+        """Run records of a sweep's workload, in row order; of a suite, the table of operations.
+
+        Of a sample, those of the points simulated, and the preview's.
+
+        Raises:
+            ConfigError: the sample is not there yet.
+        """
         if workload in self.suites(sweep):
             return [paths.table(paths.under(sweep.name), paths.OPERATIONS, "parquet")]
-        records = [
-            paths.run_record(point.engine, workload, point.id)
-            for point in self.table_points(sweep, workload)
-            if not is_batch(point.engine)
-        ]
+        found = [point for point in self.points(sweep.name, workload) if not is_batch(point.engine)]
+        if sweep.sampling is not None:
+            simulated = simulated_points(self.root / paths.sampled(paths.under(sweep.name)))
+            found = [point for point in found if (point.engine, point.id) in simulated]
+        records = [paths.run_record(point.engine, workload, point.id) for point in found]
         if any(is_batch(engine) for engine in sweep.engines):
             records.append(paths.preview_record(sweep.name, workload))
         return records
 
     def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
-        """Configuration files that decide which rows a table has."""
+        """Configuration files that decide which rows a table has, or which items a suite."""
         files = (configuration_files(sweep, workload, self.root) for workload in workloads)
         return list(dict.fromkeys(itertools.chain.from_iterable(files)))
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
         """Files whose change makes other points: configuration, versions, and programs where gem5 runs."""
-        sweep = self.sweep(wildcards["under"])
-        workload = wildcards["workload"]
+        sweep, workload = self.sweep(wildcards["under"]), wildcards["workload"]
         files = self.configuration(sweep, workload)
         if workload in self.suites(sweep):
             return files
-        simulated = any(not is_batch(engine) for engine in sweep.engines)
         files += project.VERSIONS
-        return files + self._supplied(workload) if simulated else files
+        return files if all(map(is_batch, sweep.engines)) else files + self._supplied(workload)
 
-    def suite_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Configuration files that decide which items a suite has."""
-        return self.configuration(self.sweep(wildcards["under"]), wildcards["suite"])
+    def _supplied(self, workload: str) -> list[str]:
+        """Programs and checkouts of the user's own. Another program there makes other points."""
+        site = self._site()
+        files = list(load_workload(workload, self.root).supplied)
+        files += [gem5.binary for gem5 in site.gem5_builds if gem5.binary is not None]
+        files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []
+        checkouts = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
+        files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
+        return [file for file in files if (self.root / file).is_file()]
+
+    def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
+        """Configuration files behind all tables of a sweep."""
+        sweep = self.sweep(wildcards["under"])
+        return self.configuration(sweep, *self.workloads(sweep))
+
+    def sources(self, sweep: Sweep) -> dict[str, str]:
+        """The configuration files behind a sweep, as they are: path to text."""
+        files = self.configuration(sweep, *self.workloads(sweep))
+        return {file: (self.root / file).read_text(encoding="utf-8") for file in files}
+
+    def sweep_tables(self, wildcards: Wildcards) -> list[str]:
+        """The tables of all workloads of a sweep, as Parquet files."""
+        sweep = self.sweep(wildcards["under"])
+        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.shown(sweep)]
 
     def itemised(self, under: str) -> list[str]:
         """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
@@ -245,24 +209,19 @@ class Campaign:
         under = wildcards["under"]
         return [file for suite in self.itemised(under) for file in paths.suite_files(under, suite)]
 
-    def _supplied(self, workload: str) -> list[str]:
-        """Programs and checkouts of the user's own. Another program there makes other points."""
-        site = self._site
-        files = list(load_workload(workload, self.root).supplied)
-        files += [gem5.binary for gem5 in site.gem5_builds if gem5.binary is not None]
-        files += [f"{site.dnnmark.build}/libdnnmark.so"] if site.dnnmark.build is not None else []
-        checkouts = (*(gem5.source for gem5 in site.gem5_builds), site.dnnmark.source)
-        files += [f"{place}/.git/logs/HEAD" for place in checkouts if place is not None]
-        return [file for file in files if (self.root / file).is_file()]
+    def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
+        """The tables of a sweep's sample; none where all of it runs."""
+        under = wildcards["under"]
+        sampling = self.sweep(under).sampling
+        return [] if sampling is None else [paths.sampled(under), paths.sampled_totals(under)]
 
-    def preview_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Configuration files that decide what the preview computes for a sweep's workload."""
-        return self.configuration(self.load(wildcards["sweep"]), wildcards["workload"])
+    # figures ---------------------------------------------------------------------------------------------
+    def check_figure(self, name: str) -> None:
+        """Refuse a figure that does not exist, with the names of those that do."""
+        from apuflow_analysis.figures import FIGURES
 
-    def sweep_tables(self, wildcards: Wildcards) -> list[str]:
-        """The tables of all workloads of a sweep, as Parquet files."""
-        sweep = self.sweep(wildcards["under"])
-        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.shown(sweep)]
+        if name not in FIGURES:
+            raise ConfigError("there is no such figure", value=name, remedy=f"one of {', '.join(FIGURES)}")
 
     def figure_tables(self, wildcards: Wildcards) -> list[str]:
         """The tables behind a figure: those of workloads and suites, or that of the suites' operations."""
@@ -273,19 +232,8 @@ class Campaign:
             return [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]
         return self.sweep_tables(wildcards)
 
-    def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
-        """The tables of a sweep's sample; none where all of it runs."""
-        under = wildcards["under"]
-        sampling = self.sweep(under).sampling
-        return [] if sampling is None else [paths.sampled(under), paths.sampled_totals(under)]
-
-    def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
-        """Configuration files behind all tables of a sweep."""
-        sweep = self.sweep(wildcards["under"])
-        return self.configuration(sweep, *self.workloads(sweep))
-
     def sweep_figures(self, wildcards: Wildcards) -> list[str]:
-        """The figures that the sweep's axes and engines allow."""
+        """The figures of a sweep."""
         under = wildcards["under"]
         return [paths.figure(under, name) for name in self.figure_names(under)]
 
@@ -295,10 +243,46 @@ class Campaign:
         Raises:
             ConfigError: it asks for one that they do not allow.
         """
-        sweep = self.sweep(under)
-        return figure_names(sweep, self.shown(sweep), self.suites(sweep), self.root)
+        from apuflow_analysis.figures import planned
 
-    def sources(self, sweep: Sweep) -> dict[str, str]:
-        """The configuration files behind a sweep, as they are: path to text."""
-        files = self.configuration(sweep, *self.workloads(sweep))
-        return {file: (self.root / file).read_text(encoding="utf-8") for file in files}
+        sweep = self.sweep(under)
+        if sweep.sampling is not None:
+            return []
+        shown, suites, asked = self.shown(sweep), self.suites(sweep), sweep.figures.show
+        axes = {
+            "release" if "release" in dict(dimension[0]) else dimension[0][0][0]
+            for workload in shown
+            for dimension in plan(sweep, workload, self.root).dimensions
+            if len(dimension) > 1
+        }
+        names = planned(
+            axes,
+            sweep.engines,
+            workloads=len(shown) > len(suites),
+            of_suites=bool(suites),
+            named=(*asked, *_SEARCHED[: len(sweep.figures.objectives)]),
+        )
+        for place, name in enumerate(asked, 1):
+            if name not in names:
+                raise ConfigError(
+                    "the sweep's axes and engines do not allow this figure",
+                    file=paths.sweep_file(sweep.name),
+                    key=f"figures.show.{place}",
+                    value=name,
+                    remedy=f"one of {', '.join(names)}",
+                )
+        return list(asked or names)
+
+
+def simulated_points(table: Path) -> set[tuple[str, str]]:
+    """Engine and name of each point that a sample has simulated, from its table (``paths.sampled``).
+
+    Raises:
+        ConfigError: the table is not there yet.
+    """
+    try:
+        with table.open(newline="", encoding="utf-8") as stream:
+            return {(row["engine"], row["point"]) for row in csv.DictReader(stream) if row["measured"]}
+    except FileNotFoundError:
+        remedy = f"snakemake --cores all {table}"
+        raise ConfigError("the sample is not there yet", file=table, remedy=remedy) from None

@@ -1,7 +1,4 @@
-"""The job of one point, or of a batch: rows of a manifest, run one after the other.
-
-Each run has its own proof, lock, limits and record.
-"""
+"""The job of one point, or of a batch: rows of a manifest, run one after the other."""
 
 from __future__ import annotations
 
@@ -11,16 +8,22 @@ from functools import cache
 from pathlib import Path
 
 from apuflow.configure.work import Software
+from apuflow.containers.job import Limits
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import wait_for_files, write_text
 from apuflow.core.record import RunRecord
-from apuflow.engines import get_engine
-from apuflow.engines.run_point import run_point
-from apuflow.engines.software import of_work
+from apuflow.core.units import size_bytes
+from apuflow.engines import simulating_engine
+from apuflow.engines.base import Place, software_of
+from apuflow.engines.simulated import gem5_of, mounts, point_facts
 from apuflow.plan.manifest import Manifest, Settings, Task
+from apuflow.prepare import stages
+from apuflow.prepare.builds import Gem5Record, unchanged_gem5
+from apuflow.prepare.records import read_record
 from apuflow.prepare.tools import Toolset
-from apuflow.run.attempt import Busy
-from apuflow.run.process import RunFailed
+from apuflow.run.attempt import Busy, simulate
+from apuflow.run.process import RunFailed, Simulation
 
 Run = Callable[[Task, bool], str]
 """Runs a point and returns how it ended; the flag: whether to wait for another process that runs it."""
@@ -34,7 +37,8 @@ def run_one(plan: str, engine: str, identifier: str, root: Path = Path()) -> Non
         ConfigError: what the point is made from has changed since it was planned.
         RunFailed: the run proved nothing.
     """
-    manifest = _manifest(plan, root)
+    wait_for_files([root / plan])
+    manifest = Manifest(plan, root)
     task = manifest.task(engine, identifier)
     if task is None:
         raise EngineError("the plan does not have this point", file=manifest.file, value=identifier)
@@ -51,22 +55,23 @@ def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
     Raises:
         EngineError: points failed in a strict sweep, or the batch was stopped; what is missing is named.
     """
-    manifest = _manifest(plan, root)
+    wait_for_files([root / plan])
+    manifest = Manifest(plan, root)
     settings, tasks = manifest.settings, manifest.batch(name)
     tools = cache(lambda release: Toolset(release, root))
 
     def run(task: Task, wait: bool) -> str:
         record = _run(task, settings, tools(task.point.release), wait=wait)
-        _protect(root / task.record)
+        file = root / task.record
+        file.chmod(file.stat().st_mode & ~0o222)  # as Snakemake does for the record of a job of its own
         return f"{record.status}: {record.evidence}"
 
     problems = each_task(tasks, run)
     if problems:
         listed = "\n".join(f"{file}: {problem}" for file, problem in problems.items())
-        raise EngineError(
-            f"{len(problems)} of {len(tasks)} points of this batch have no record\n{listed}",
-            remedy="start the workflow again: what has a record stays, what has none is tried again",
-        )
+        said = f"{len(problems)} of {len(tasks)} points of this batch have no record\n{listed}"
+        remedy = "start the workflow again: what has a record stays, what has none is tried again"
+        raise EngineError(said, remedy=remedy)
     write_text(mark, json.dumps({"points": len(tasks)}) + "\n")
 
 
@@ -84,29 +89,47 @@ def each_task(tasks: Sequence[Task], run: Run) -> dict[str, str]:
                 problems[task.record] = f"{error.record.status}: {error.record.evidence}"
                 print(error)
                 if error.stopped:
-                    return problems | _not_begun(tasks, problems)
+                    left = (task.record for task in tasks if not Path(task.record).exists())
+                    return dict.fromkeys(left, "not begun: the batch was stopped") | problems
             except DescribedError as error:
                 problems[task.record] = error.message
                 print(error)
     return problems
 
 
-def _manifest(plan: str, root: Path) -> Manifest:
-    wait_for_files([root / plan])
-    return Manifest(plan, root)
-
-
 def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRecord:
+    """Run a point to its proven end.
+
+    Raises:
+        Busy: another process is running it, and ``wait`` is false.
+        EngineError: gem5 or DNNMark are not what their records say.
+    """
     refuse_what_changed(task, settings, tools)
-    files = [file for named in task.rule_inputs.values() for file in named]
-    return run_point(
-        tools,
-        task.point,
-        task.inputs,
-        files,
-        memory_mb=task.memory_mb,
-        wall_seconds=settings.wall_seconds,
-        on_failure=settings.on_failure,
+    point, inputs, site, root = task.point, task.inputs, tools.site, tools.root.resolve()
+    # All that must be there; what another machine made just now is waited for.
+    wait_for_files(tools.root / file for files in task.rule_inputs.values() for file in files)
+    run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
+    recorded = root / inputs.gem5
+    installed = unchanged_gem5(read_record(recorded, Gem5Record), recorded)
+    prepared = simulating_engine(point.engine).prepare(tools, point, inputs, installed, run_dir)
+    memory = size_bytes(site.memory) if site.memory else task.memory_mb << 20
+    return simulate(
+        Simulation(
+            project=root,
+            run_dir=run_dir,
+            point=point_facts(point),
+            gem5=gem5_of(installed, tools.release, quick_statistics=site.quick_statistics),
+            process=prepared.process,
+            container=stages.container(tools),
+            image=tools.image.reference,
+            mounts=mounts(installed, prepared.reads),
+            limits=Limits(memory_bytes=memory or None, wall_seconds=settings.wall_seconds),
+            compress=site.compress,
+            on_failure=settings.on_failure,
+            provenance=prepared.provenance,
+            launches=prepared.launches,
+            shared_start=root / paths.started_dir() if site.shared_start else None,
+        ),
         wait=wait,
     )
 
@@ -117,28 +140,15 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     Raises:
         ConfigError: gem5, image, program, sources or kernels are others than when the point was planned.
     """
+
+    def text(software: Software) -> str:
+        return json.dumps(software.content(), sort_keys=True)
+
     point, workload = task.point, tools.workload(task.point.workload)
     site = tools.site.with_products(settings.products)
-    found = get_engine(point.engine).software(tools.release, point.gfx, workload, site, tools.root)
-    same = _text(of_work(found, workload, point.work)) == _text(point.software)
-    if not same or not workload.holds(point.work):
-        raise ConfigError(
-            "the point is not what it was when the workflow started",
-            file=tools.root / task.record,
-            value=point.id,
-            remedy="the configuration, image or sources changed meanwhile: start the workflow again",
-        )
-
-
-def _text(software: Software) -> str:
-    return json.dumps(software.content(), sort_keys=True)
-
-
-def _not_begun(tasks: Sequence[Task], problems: dict[str, str]) -> dict[str, str]:
-    left = (task.record for task in tasks if not Path(task.record).exists())
-    return {record: "not begun: the batch was stopped" for record in left if record not in problems}
-
-
-def _protect(record: Path) -> None:
-    """Take the right to write away, as Snakemake does for the record of a job of its own."""
-    record.chmod(record.stat().st_mode & ~0o222)
+    place = Place(tools.release, point.gfx, site, tools.root)
+    found = software_of(simulating_engine(point.engine).software(workload, place), workload, point.work)
+    if text(found) != text(point.software) or not workload.holds(point.work):
+        said = "the point is not what it was when the workflow started"
+        remedy = "the configuration, image or sources changed meanwhile: start the workflow again"
+        raise ConfigError(said, file=tools.root / task.record, value=point.id, remedy=remedy)

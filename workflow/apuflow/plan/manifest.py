@@ -1,8 +1,7 @@
 """Manifests: the points of a sweep's workload as one call of Snakemake has resolved them.
 
-Rules and jobs read points from here; none resolves a sweep again. A manifest is an SQLite file, because
-a job reads its row among thousands by key, with the standard library alone. It never
-changes: its name has a hash of its content and of the code that resolved it.
+Rules and jobs read points from here; none resolves a sweep again. A manifest is an SQLite file, because a job
+reads its row among thousands by key. Its name has a hash of its content and of the code that resolved it.
 """
 
 from __future__ import annotations
@@ -35,13 +34,7 @@ _COLUMNS = ("id", *_POINT, *_TASK)
 
 @dataclass(frozen=True)
 class Settings:
-    """What the runs of a sweep have in common.
-
-    Attributes:
-        wall_seconds: a run is ended after so long.
-        on_failure: whether a failed run leaves a record (``Sweep.on_failure``).
-        products: whose kernels compute matrix products, where the sweep has a word in it.
-    """
+    """What the runs of a sweep have in common (see ``Sweep``). A run is ended after ``wall_seconds``."""
 
     sweep: str
     wall_seconds: float
@@ -122,36 +115,22 @@ def write(
 
 def _row(point: Point, task: Task | None, texts: dict[int, str]) -> tuple[Any, ...]:
     row = point.row(texts)
-    about: tuple[Any, ...] = (None, None, None, None, None)
+    about: tuple[Any, ...] = (None,) * len(_TASK)
     if task is not None:
-        objects = [[*key, path] for key, path in task.objects.items()]
-        needs = json.dumps([task.rule_inputs, objects])
+        needs = json.dumps([task.rule_inputs, [[*key, path] for key, path in task.objects.items()]])
         about = (needs, task.memory_mb, task.minutes, task.seconds, task.batch)
     return (point.id, *(row[name] for name in _POINT), *about)
 
 
 class Manifest:
-    """A manifest that has been written.
-
-    Args:
-        path: of the file, relative to ``root``.
-        root: the project's directory.
-    """
+    """A manifest that has been written, by its path relative to the project's directory ``root``."""
 
     def __init__(self, path: str, root: Path = Path()) -> None:
         self.path = path
         self.root = root
         self.file = root / path
-
-    @property
-    def sweep(self) -> str:
-        """The sweep's name."""
-        return Path(self.path).parts[-3]
-
-    @property
-    def workload(self) -> str:
-        """The workload's name."""
-        return Path(self.path).parts[-2].rpartition("-")[0]
+        self.sweep = self.file.parents[1].name
+        self.workload = self.file.parent.name.rpartition("-")[0]
 
     @property
     def settings(self) -> Settings:
@@ -180,13 +159,12 @@ class Manifest:
 
     def records(self, keys: Iterable[tuple[str, str]]) -> list[str]:
         """Records of points, by engine and point; last the one of all that are computed together."""
-        simulated, previewed = [], dict[str, None]()
-        for engine, point in keys:
-            if is_batch(engine):
-                previewed[paths.preview_record(self.sweep, self.workload)] = None
-            else:
-                simulated.append(paths.run_record(engine, self.workload, point))
-        return [*simulated, *previewed]
+        keys = list(keys)
+        records = [
+            paths.run_record(engine, self.workload, point) for engine, point in keys if not is_batch(engine)
+        ]
+        previewed = [paths.preview_record(self.sweep, self.workload)]
+        return records + previewed if any(is_batch(engine) for engine, _ in keys) else records
 
     def task(self, engine: str, identifier: str) -> Task | None:
         """A point that is to run; None: it has no such point."""
@@ -204,16 +182,11 @@ class Manifest:
             return all((self.root / record).exists() for record in records)
         return True
 
-    def _batch_names(self) -> list[str]:
-        """Names of its batches."""
-        with contextlib.suppress(EngineError):
-            return [name for (name,) in self._select("SELECT DISTINCT batch FROM points WHERE batch > ''")]
-        return []
-
     def remove(self) -> None:
         """Remove it, and the marks of its batches."""
-        for name in self._batch_names():
-            (self.root / paths.batch(name)).unlink(missing_ok=True)
+        with contextlib.suppress(EngineError):
+            for (name,) in self._select("SELECT DISTINCT batch FROM points WHERE batch > ''"):
+                (self.root / paths.batch(name)).unlink(missing_ok=True)
         shutil.rmtree(self.file.parent, ignore_errors=True)
 
     def _tasks(self, condition: str, *values: str) -> Iterator[Task]:
@@ -224,9 +197,8 @@ class Manifest:
                 yield Task(Point.of_row(row), rule_inputs, by_row, *(row[name] for name in _TASK[1:]))
 
     def _rows(self, condition: str = "TRUE", *values: str) -> list[dict[str, Any]]:
-        found = self._select(
-            f"SELECT {', '.join(_COLUMNS)} FROM points WHERE {condition} ORDER BY rowid", *values
-        )
+        columns = ", ".join(_COLUMNS)
+        found = self._select(f"SELECT {columns} FROM points WHERE {condition} ORDER BY rowid", *values)
         return [dict(zip(_COLUMNS, row, strict=True)) for row in found]
 
     def _select(self, question: str, *values: str) -> list[tuple[Any, ...]]:

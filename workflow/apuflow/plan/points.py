@@ -1,19 +1,25 @@
-"""Points of a sweep: each combination of values that every check lets through."""
+"""Points of a sweep: each combination of values that every check lets through.
+
+Points of suites: one for each distinct operation, whichever suites have it and however often. A member is one
+suite at one combination of a sweep's values. Its steps are what it runs; each step that an engine can run has
+a point. Points of all members together, each once, are the points of the sweep's workload ``operations``.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import NoReturn
 
 from apuflow.configure.base import did_you_mean, listing
-from apuflow.configure.combinations import Assignment, line_of, plan
+from apuflow.configure.combinations import Assignment, Plan, line_of, plan
 from apuflow.configure.loading import workload_names
+from apuflow.configure.operation_workload import SuiteOperations
 from apuflow.configure.point import Point
-from apuflow.configure.suite import sweep_suites
+from apuflow.configure.suite import choice_of, load_suite, sweep_suites
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.workloads import load_workload
 from apuflow.core import collection, paths
@@ -21,8 +27,12 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
 from apuflow.engines.resolve import Resolver
-from apuflow.plan.members import Member, distinct, members
-from apuflow.suites.spec import Refused
+from apuflow.suites.spec import Direction, Refused, Spec
+from apuflow.suites.step import OPERATION, Choice, Step
+from apuflow.suites.suite import Suite
+
+AXIS = f"layer.{OPERATION}"
+_LAYER = "layer."
 
 
 @collection.paused()
@@ -33,26 +43,20 @@ def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
     if workload == paths.OPERATIONS:
-        every = members(sweep, root)
-        return list(distinct(every)) or _refuse_empty(sweep, every, root)
-    loaded = load_workload(workload, root)
-    planned = plan(sweep, workload, root)
-    resolver = Resolver(sweep, loaded, planned, root)
-    result: list[Point] = []
-    for engine in sweep.engines:
-        resolver.check_engine(engine)
-        for assignment in planned.combinations():
-            point = resolver.resolve(engine, assignment)
-            if point is not None:
-                result.append(point)
-    resolver.raise_problems()
-    return result
+        return operations(sweep, members(sweep, root), root)
+    return _resolved(sweep, workload, sweep.engines, None, root)
 
 
-def _refuse_empty(sweep: Sweep, every: Iterable[Member], root: Path) -> NoReturn:
-    whys = dict.fromkeys(
-        f"{step.op}: {spec.why}" for one in every for step, spec in one.items if isinstance(spec, Refused)
-    )
+def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> list[Point]:
+    """The points of all members of a sweep, each once.
+
+    Raises:
+        ConfigError: there is none; then every reason is listed.
+    """
+    if found := list(distinct(every)):
+        return found
+    refused = ((step, spec) for one in every for step, spec in one.items if isinstance(spec, Refused))
+    whys = dict.fromkeys(f"{step.op}: {spec.why}" for step, spec in refused)
     raise ConfigError(
         f"nothing of the sweep's suites runs on an engine: {'; '.join(whys)}",
         file=line_of(sweep, root, ["suites"]),
@@ -71,19 +75,30 @@ def chosen_points(
     Raises:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
+    return _resolved(sweep, workload, [engine], list(chosen), root)
+
+
+def _resolved(
+    sweep: Sweep,
+    workload: str,
+    engines: Sequence[EngineName],
+    chosen: Sequence[Assignment] | None,
+    root: Path,
+) -> list[Point]:
+    """The points of chosen combinations, or of all, on each engine."""
     loaded = load_workload(workload, root)
-    resolver = Resolver(sweep, loaded, plan(sweep, workload, root), root)
-    resolver.check_engine(engine)
-    found = [resolver.resolve(engine, assignment) for assignment in chosen]
+    planned = plan(sweep, workload, root)
+    resolver = Resolver(sweep, loaded, planned, root)
+    found: list[Point | None] = []
+    for engine in engines:
+        resolver.check_engine(engine)
+        assignments = planned.combinations() if chosen is None else chosen
+        found += [resolver.resolve(engine, assignment) for assignment in assignments]
     resolver.raise_problems()
     return [point for point in found if point is not None]
 
 
-@lru_cache(maxsize=256)
-def _say_left_out(name: str, why: str) -> None:
-    print(f"apuflow: {name} is not part of 'all': {why}", file=sys.stderr)
-
-
+# workloads of a sweep ------------------------------------------------------------------------------------
 def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
     """Names of the sweep's workloads; the points of all its suites are one more.
 
@@ -93,6 +108,11 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
     Raises:
         ConfigError: a name or pattern that matches nothing.
     """
+
+    def refused(problem: str, value: object, remedy: str) -> ConfigError:
+        file = root / paths.sweep_file(sweep.name)
+        return ConfigError(problem, file=file, key="workloads", value=value, remedy=remedy)
+
     known = workload_names(root)
     chosen: list[str] = []
     for entry in sweep.workloads:
@@ -102,13 +122,8 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
         else:
             matches = fnmatch.filter(known, pattern)
         if not matches:
-            raise ConfigError(
-                "no workload of this name",
-                file=root / paths.sweep_file(sweep.name),
-                key="workloads",
-                value=entry,
-                remedy=f"{did_you_mean(pattern, known)}known: {listing(known)}",
-            )
+            remedy = f"{did_you_mean(pattern, known)}known: {listing(known)}"
+            raise refused("no workload of this name", entry, remedy)
         if leave_out:
             chosen = [name for name in chosen if name not in matches]
         else:
@@ -116,13 +131,8 @@ def sweep_workloads(sweep: Sweep, root: Path = Path()) -> list[str]:
     if sweep.suites and sweep_suites(sweep, root):
         chosen.append(paths.OPERATIONS)
     if not chosen:
-        raise ConfigError(
-            "the sweep leaves out every workload",
-            file=root / paths.sweep_file(sweep.name),
-            key="workloads",
-            value=list(sweep.workloads),
-            remedy="name at least one workload",
-        )
+        named = list(sweep.workloads)
+        raise refused("the sweep leaves out every workload", named, "name at least one workload")
     return chosen
 
 
@@ -136,3 +146,106 @@ def _runnable(name: str, sweep: Sweep, root: Path) -> bool:
     if "preview" in sweep.engines and any(work.executed for work in workload.works):
         return False  # it needs a compiler
     return all(runs_on(workload, engine).state != "no" for engine in sweep.engines)
+
+
+@lru_cache(maxsize=256)
+def _say_left_out(name: str, why: str) -> None:
+    print(f"apuflow: {name} is not part of 'all': {why}", file=sys.stderr)
+
+
+# suites --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Member:
+    """One suite at one combination of values, on one engine.
+
+    Attributes:
+        assignment: the combination, as the sweep's file gives it; ``layer.n`` and its like among it.
+        items: every step, with its point or why it has none.
+    """
+
+    suite: Suite
+    choice: Choice
+    engine: EngineName
+    assignment: Assignment
+    items: tuple[tuple[Step, Point | Refused], ...]
+
+    @property
+    def points(self) -> Iterator[Point]:
+        """The points of its items; one that several items share comes several times."""
+        return (point for _, point in self.items if isinstance(point, Point))
+
+
+@collection.paused()
+def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
+    """Every suite of a sweep at every combination of its values, engine by engine.
+
+    Raises:
+        ConfigError: a suite or choice that does not exist, or an operation that cannot run.
+    """
+    found: list[Member] = []
+    for name in sweep_suites(sweep, root):
+        suite = load_suite(name, root)
+        planned = plan(sweep, name, root)
+        resolvers = _resolvers(sweep, planned, root)
+        for engine in sweep.engines:
+            for assignment in planned.combinations():
+                machine = tuple(pair for pair in assignment if not pair[0].startswith(_LAYER))
+                try:
+                    choice = _choice(planned, assignment)
+                    items = tuple(_items(_specified(suite, choice), engine, machine, resolvers))
+                except ConfigError as error:
+                    key = (error.key or "").removeprefix(_LAYER)
+                    error.file = error.file or line_of(sweep, root, [key, "layer", "suites"])
+                    raise error from None
+                found.append(Member(suite, choice, engine, assignment, items))
+        for resolver in resolvers.values():
+            resolver.raise_problems()
+    return found
+
+
+def distinct(found: Iterable[Member]) -> Iterator[Point]:
+    """Each point of these members once, engine by engine."""
+    unique: dict[tuple[str, str], Point] = {}
+    for member in found:
+        for point in member.points:
+            unique.setdefault((point.engine, point.id), point)
+    engines = dict.fromkeys(engine for engine, _ in unique)
+    yield from (point for engine in engines for (of, _), point in unique.items() if of == engine)
+
+
+def _resolvers(sweep: Sweep, planned: Plan, root: Path) -> Mapping[Direction, Resolver]:
+    """By direction, since an engine's part of a point's identity has it."""
+    of_machine = replace(planned, layer={})
+    made: dict[Direction, Resolver] = {}
+    for direction in ("fwd", "bwd"):
+        made[direction] = Resolver(sweep, SuiteOperations(direction=direction), of_machine, root)
+        for engine in sweep.engines:
+            made[direction].check_engine(engine)
+        made[direction].raise_problems()
+    return made
+
+
+def _choice(planned: Plan, assignment: Assignment) -> Choice:
+    varied = {name.removeprefix(_LAYER): value for name, value in assignment if name.startswith(_LAYER)}
+    return choice_of({**planned.layer, **varied})
+
+
+@lru_cache(maxsize=512)
+def _specified(suite: Suite, choice: Choice) -> tuple[tuple[Step, Spec | Refused], ...]:
+    return suite.specified(choice)
+
+
+def _items(
+    specified: Iterable[tuple[Step, Spec | Refused]],
+    engine: EngineName,
+    machine: Assignment,
+    resolvers: Mapping[Direction, Resolver],
+) -> Iterator[tuple[Step, Point | Refused]]:
+    @cache
+    def resolved(spec: Spec) -> Point | None:
+        return resolvers[spec.direction].resolve(engine, (*machine, (AXIS, spec.text)))
+
+    for step, spec in specified:
+        point = spec if isinstance(spec, Refused) else resolved(spec)
+        if point is not None:
+            yield step, point

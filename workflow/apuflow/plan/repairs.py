@@ -1,13 +1,9 @@
 """Repairs of what a killed workflow or a wrong clock left: Snakemake's lock, its marks, and files' times.
 
-Times: after a clock that jumped back, files are from the future, and Snakemake would call every job after
-them failed.
-
-Lock: it names files, not processes, so it outlives a workflow that a SIGKILL or a power cut ended, and a
-plain rerun would be refused. Every workflow therefore registers beside it; the next one removes the lock
-only when each registered workflow is certainly dead and none of its jobs runs any more. Whatever is less
-certain (another host, a cluster's jobs, a file system without locks) stays, with Snakemake's own message
-that names ``--unlock``.
+Snakemake's lock names files, not processes, so it outlives a killed workflow, and a rerun would be refused.
+Every workflow therefore registers beside it; the next one removes the lock only when each registered workflow
+is certainly dead and none of its jobs runs. In any less certain case (another host, a cluster's jobs, a file
+system without locks) it stays, with Snakemake's own message that names ``--unlock``.
 """
 
 from __future__ import annotations
@@ -49,7 +45,7 @@ _ELSEWHERE = "jobs elsewhere"
 
 # times ---------------------------------------------------------------------------------------------------
 def repair_times(root: Path = Path()) -> int:
-    """Give files from the future another time; how many there were.
+    """Give files from the future another time, or jobs after them would count as failed; how many there were.
 
     What is expensive or the user's own counts as made now. Tables, figures and preview batches count as old,
     so that they are made again: whether they or a later edit came first cannot be told any more.
@@ -57,23 +53,19 @@ def repair_times(root: Path = Path()) -> int:
     now = time.time()
     repaired = 0
     for patterns, new in ((_KEPT, now), (_MADE_AGAIN, 1.0)):
-        for path in _files(root, patterns):
+        files = [path for pattern in patterns for path in root.glob(pattern) if path.is_file()]
+        for path in (*files, *map(Path, project.VERSIONS if patterns is _KEPT else ())):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime > now + TOLERANCE_SECONDS:
                     os.utime(path, (new, new))
                     repaired += 1
     if repaired:
-        print(
-            f"apuflow: the clock has gone back: {repaired} files dated in the future got another time",
-            file=sys.stderr,
-        )
+        _say(f"the clock has gone back: {repaired} files dated in the future got another time")
     return repaired
 
 
-def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
-    for pattern in patterns:
-        yield from (path for path in root.glob(pattern) if path.is_file())
-    yield from map(Path, project.VERSIONS if patterns is _KEPT else ())
+def _say(text: str) -> None:
+    print(f"apuflow: {text}", file=sys.stderr)
 
 
 # lock ----------------------------------------------------------------------------------------------------
@@ -106,7 +98,7 @@ def register(
         storage: where run records are; None: in the project.
 
     Returns:
-        The registration; None if nothing can be written (Snakemake reports it).
+        None if nothing can be written (Snakemake reports it).
     """
     state = root / paths.snakemake("apuflow")
     try:
@@ -117,13 +109,12 @@ def register(
             others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
             write_text(entry, f"{me}\n")
             locks = list((root / paths.snakemake("locks")).glob("*.lock"))
-            dead = _is_dead if locks else _is_gone
-            if sure and all(dead(path) for path in others):
+            if sure and all(_is_dead(path, with_jobs=bool(locks)) for path in others):
                 if not locks or (others and _without_jobs(root, wait)):
                     for path in (*locks, *others, *(_marks_of_run_records(root, storage) if others else ())):
                         path.unlink(missing_ok=True)
                     if locks:
-                        print("apuflow: removed the lock of a workflow that was killed", file=sys.stderr)
+                        _say("removed the lock of a workflow that was killed")
             elif locks and "--unlock" not in sys.argv:
                 _explain(others)
     except OSError:
@@ -149,44 +140,35 @@ def _marks_of_run_records(root: Path, storage: Storage | None) -> Iterator[Path]
                     yield mark
 
 
-def _is_dead(entry: Path) -> bool:
-    """True only when it is certain that this workflow and its jobs are gone."""
+def _is_dead(entry: Path, *, with_jobs: bool) -> bool:
+    """Whether it is certain that this workflow is gone; ``with_jobs``: and that it had none elsewhere."""
+    owner, elsewhere = _read(entry)
+    return owner is not None and not (with_jobs and elsewhere) and owner.is_dead()
+
+
+def _read(entry: Path) -> tuple[Owner | None, bool]:
+    """The process of an entry, and whether its jobs run on other machines."""
     with contextlib.suppress(OSError):
         lines = entry.read_text(encoding="utf-8", errors="replace").splitlines()
-        owner = Owner.parse(lines[0]) if lines else None
-        return owner is not None and _ELSEWHERE not in lines and owner.is_dead()
-    return False
-
-
-def _is_gone(entry: Path) -> bool:
-    """True only when it is certain that the workflow's own process is gone; its jobs may run elsewhere."""
-    owner = _owner(entry)
-    return owner is not None and owner.is_dead()
+        return Owner.parse(lines[0]) if lines else None, _ELSEWHERE in lines
+    return None, False
 
 
 def _explain(entries: Iterable[Path]) -> None:
     """Say whose lock stays, and the command that removes it, where no workflow of this machine holds it."""
-    for owner in filter(None, map(_owner, entries)):
+    for owner in filter(None, (_read(entry)[0] for entry in entries)):
         if not owner.is_here():
             was = f"process {owner.pid} on {owner.host} holds this directory's lock, or was killed there"
         elif owner.is_dead():
             was = f"a workflow (process {owner.pid}) was killed while its jobs ran on other machines"
         else:
             continue
-        print(
-            f"apuflow: {was}; its lock stays.\n"
+        _say(
+            f"{was}; its lock stays.\n"
             "  `apuflow status` shows which runs go on. When no other snakemake works in this directory:\n"
             "    snakemake --unlock\n"
-            "  and start again: runs that still go on are waited for, not repeated.",
-            file=sys.stderr,
+            "  and start again: runs that still go on are waited for, not repeated."
         )
-
-
-def _owner(entry: Path) -> Owner | None:
-    with contextlib.suppress(OSError):
-        lines = entry.read_text(encoding="utf-8", errors="replace").splitlines()
-        return Owner.parse(lines[0]) if lines else None
-    return None
 
 
 def _without_jobs(root: Path, wait: float) -> bool:
@@ -195,11 +177,10 @@ def _without_jobs(root: Path, wait: float) -> bool:
     told = False
     while left := list(_jobs(root)):
         if time.monotonic() > deadline:
-            numbers = ", ".join(map(str, left))
-            print(f"apuflow: a killed workflow's jobs still run: process {numbers}", file=sys.stderr)
+            _say(f"a killed workflow's jobs still run: process {', '.join(map(str, left))}")
             return False
         if not told:
-            print("apuflow: waiting for the jobs of a killed workflow to end", file=sys.stderr)
+            _say("waiting for the jobs of a killed workflow to end")
             told = True
         time.sleep(0.1)
     return True

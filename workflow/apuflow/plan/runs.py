@@ -14,9 +14,9 @@ from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.engines import SIMULATING, is_batch
 from apuflow.core.errors import EngineError
-from apuflow.engines import estimate, get_engine, schedule, simulating_engine
+from apuflow.engines import estimate, get_engine, simulating_engine
 from apuflow.engines.kernel_files import KernelFiles
-from apuflow.plan import batches, manifest
+from apuflow.plan import manifest, schedule
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest, Task, record_of
 from apuflow.plan.storage import Storage, refuse_tools_made_here
@@ -58,13 +58,11 @@ class Runs:
         self.tools = cache(lambda release: Toolset(release, campaign.root))
         self.kernels = KernelFiles(self.tools, self._plan_all)
         self.memory_mb: int | None = None
-        self._find = cache(self._row_of)
         self._elsewhere = elsewhere
         self._is_job = is_job
-        self._tasks: dict[str, Task] = {}
-        self._plans: dict[str, Manifest] = {}
+        self._planned: dict[str, tuple[Manifest, Task]] = {}
         self._written: dict[tuple[Any, ...], Manifest] = {}
-        self._batches: dict[str, list[Task]] = {}
+        self._batch = cache(self._find_batch)
         self._expected: dict[str, float | None] = {}
         self._pending: set[tuple[str, Use]] = set()
         self._priorities: dict[str, float] = {}
@@ -85,7 +83,7 @@ class Runs:
         """
         sweep, workload = self.campaign.sweep(wildcards["under"]), wildcards["workload"]
         if workload in self.campaign.suites(sweep):
-            return {"records": [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]}
+            return {"records": self.campaign.records(sweep, workload)}
         if sweep.sampling is None:
             self._await_images(sweep, workload, checkpoints)
             return self.in_batches(sweep, workload, self.campaign.records(sweep, workload))
@@ -97,28 +95,28 @@ class Runs:
         """Plan and records as inputs of a rule. Jobs on other machines run points of seconds in batches."""
         records = list(records)
         plan = self.plan(sweep, workload, records)
-        names = {record: task.batch for record in records if (task := self._tasks.get(record)) and task.batch}
+        batch = {record: self._planned[record][1].batch for record in records if record in self._planned}
+        alone = [record for record in records if not batch.get(record)]
+        runs = map(_RUN.fullmatch, alone) if self._storage else ()
         return {
             "plan": [plan.path],
-            "records": self._carried(record for record in records if record not in names),
-            "batches": [paths.batch(name) for name in dict.fromkeys(names.values())],
+            # storage carries what else a run left in a bundle
+            "records": [*alone, *(paths.run_bundle(**run.groupdict()) for run in runs if run)],
+            "batches": [paths.batch(name) for name in dict.fromkeys(batch.values()) if name],
         }
-
-    def _carried(self, records: Iterable[str]) -> list[str]:
-        """Records of runs, with the bundles in which storage carries what else the runs left."""
-        records = list(records)
-        runs = map(_RUN.fullmatch, records) if self._storage else ()
-        return [*records, *(paths.run_bundle(**run.groupdict()) for run in runs if run)]
 
     def preview_plan(self, wildcards: Wildcards) -> list[str]:
         """The manifest of the points that are computed together."""
-        sweep, workload = self.campaign.load(wildcards["sweep"]), wildcards["workload"]
-        return [self._write(sweep, workload, self.campaign.batch(sweep.name, workload)).path]
+        sweep = self.campaign.load(wildcards["sweep"])
+        return [self._write(sweep, wildcards["workload"], self._previewed(wildcards)).path]
 
     def preview_threads(self, wildcards: Wildcards) -> int:
         """Processes that share the points that are computed together."""
-        points = self.campaign.batch(wildcards["sweep"], wildcards["workload"])
-        return max(1, min(4, len(points) // SHARED_POINTS))
+        return max(1, min(4, len(self._previewed(wildcards)) // SHARED_POINTS))
+
+    def _previewed(self, wildcards: Wildcards) -> list[Point]:
+        points = self.campaign.points(wildcards["sweep"], wildcards["workload"])
+        return [point for point in points if is_batch(point.engine)]
 
     def _await_images(self, sweep: Sweep, workload: str, checkpoints: Any) -> None:
         for engine in filter(lambda engine: engine.image_in_identity, map(get_engine, sweep.engines)):
@@ -131,30 +129,30 @@ class Runs:
     # planning --------------------------------------------------------------------------------------------
     def plan(self, sweep: Sweep, workload: str, records: Iterable[str]) -> Manifest:
         """Plan those runs that are missing, each once: a batch keeps its points while the workflow runs."""
-        wanted = set(records) - self._tasks.keys()
+        wanted = set(records) - self._planned.keys()
         points = self.campaign.points(sweep.name, workload)
         runs = [point for point in points if not is_batch(point.engine)]
         missing = [point for point in runs if record_of(point) in wanted and not self._is_done(point)]
         if missing:
             self._estimate(runs)
-        new = [self._task(sweep, point) for point in missing]
+        new = {record_of(point): self._task(sweep, point) for point in missing}
         if new and self._elsewhere() and not self._storage:
-            seconds = self.tools(sweep.release).site.batch_seconds
-            fresh = [task for task in new if not self._has_begun(task.point)]
-            for batch in batches.divide(fresh, seconds):
-                name = batches.batch_name(batch)
-                self._batches[name] = [replace(task, batch=name) for task in batch]
-                new += self._batches[name]
-        self._tasks |= {task.record: task for task in new}
-        written = self._write(sweep, workload, points)
-        self._plans |= {task.record: written for task in new}
-        manifest.publish(self._plans.values(), self.root, self._storage)
+            fresh = [task for task in new.values() if not self._has_begun(task.point)]
+            for batch in schedule.divide(fresh, self.tools(sweep.release).site.batch_seconds):
+                name = schedule.batch_name(batch)
+                new |= {task.record: replace(task, batch=name) for task in batch}
+        written = self._write(sweep, workload, points, new)
+        self._planned |= {record: (written, task) for record, task in new.items()}
+        manifest.publish((plan for plan, _ in self._planned.values()), self.root, self._storage)
         return written
 
-    def _write(self, sweep: Sweep, workload: str, points: Sequence[Point]) -> Manifest:
-        key = (sweep.name, workload, len(self._tasks), *map(id, points))
+    def _write(
+        self, sweep: Sweep, workload: str, points: Sequence[Point], new: Mapping[str, Task] | None = None
+    ) -> Manifest:
+        tasks = {**{record: task for record, (_, task) in self._planned.items()}, **(new or {})}
+        key = (sweep.name, workload, len(tasks), *map(id, points))
         if key not in self._written:
-            written = manifest.write(sweep, workload, points, self._tasks, self.root)
+            written = manifest.write(sweep, workload, points, tasks, self.root)
             if self._storage and not self._storage.holds(written.path):
                 self._storage.store(written.path)
             self._written[key] = written
@@ -162,7 +160,7 @@ class Runs:
 
     def planned(self) -> list[Point]:
         """Points whose record was missing when this call planned them."""
-        return [task.point for task in self._tasks.values()]
+        return [task.point for _, task in self._planned.values()]
 
     def _task(self, sweep: Sweep, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
@@ -177,8 +175,8 @@ class Runs:
             point,
             needs.rule_inputs(),
             needs.objects_by_row(),
-            batches.memory_limit(point),
-            batches.minutes(seconds, sweep.limits.wall_seconds),
+            schedule.memory_limit(point),
+            schedule.minutes(seconds, sweep.limits.wall_seconds),
             seconds,
         )
 
@@ -186,12 +184,10 @@ class Runs:
         """What each point is expected to take, once for all points of an engine."""
         for name in {point.engine for point in points}:
             mine = [point for point in points if point.engine == name]
-            if all(record_of(point) in self._expected for point in mine):
-                continue
-            lower_bound = get_engine(name).cost_is_a_lower_bound
-            seconds = estimate.each_point(mine, lower_bound=lower_bound, root=self.root)
-            for point, each in zip(mine, seconds, strict=True):
-                self._expected.setdefault(record_of(point), each)
+            if any(record_of(point) not in self._expected for point in mine):
+                lower_bound = get_engine(name).cost_is_a_lower_bound
+                seconds = estimate.each_point(mine, lower_bound=lower_bound, root=self.root)
+                self._expected = {**dict(zip(map(record_of, mine), seconds, strict=True)), **self._expected}
 
     def _is_done(self, point: Point) -> bool:
         return (self.root / record_of(point)).exists()
@@ -204,40 +200,28 @@ class Runs:
         """Plan every run of every sweep, for a target that is none of a sweep's results."""
         for point in self.campaign.simulated_points():
             if not self._is_done(point):
-                self._planned(point)
-
-    def _planned(self, point: Point) -> Task:
-        """The task of a point whose record is missing."""
-        record = record_of(point)
-        if record not in self._tasks:
-            sweep = self.campaign.load(self.campaign.sweep_of(point.engine, point.workload, point.id))
-            self.plan(sweep, point.workload, [record])
-        return self._tasks[record]
+                self._found({"engine": point.engine, "workload": point.workload, "point": point.id})
 
     # rule simulate ---------------------------------------------------------------------------------------
     def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
         """The plan and what a run needs; nothing when its record is there, so that it needs no toolchain."""
-        if self._is_job:
-            plan, task = self._found(wildcards)
-            return {"plan": [plan.path], **task.rule_inputs}
-        point = self._point(wildcards)
-        if self._is_done(point):
+        if not self._is_job and self._is_done(self._point(wildcards)):
             return {}
-        task = self._planned(point)
-        return {"plan": [self._plans[task.record].path], **task.rule_inputs}
+        plan, task = self._found(wildcards)
+        return {"plan": [plan.path], **task.rule_inputs}
 
     def simulation_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: what the run may take, and room for our own processes."""
-        return self._task_of(wildcards).memory_mb + batches.OWN_MEMORY_MB
+        return self._found(wildcards)[1].memory_mb + schedule.OWN_MEMORY_MB
 
     def simulation_minutes(self, wildcards: Wildcards) -> int:
         """Minutes to ask of the scheduler: from the estimate, with the sweep's wall limit as cap."""
-        return self._task_of(wildcards).minutes
+        return self._found(wildcards)[1].minutes
 
     def expected_memory(self, wildcards: Wildcards) -> int:
         """Megabytes that a run is expected to take: so many run at a time on this machine as fit."""
         point = self._point(wildcards)
-        expected = batches.expected_memory(point)
+        expected = schedule.expected_memory(point)
         if self.tools(point.release).site.shared_start:
             expected *= 2  # the gem5 that is forked
         return expected if self.memory_mb is None else min(expected, self.memory_mb)
@@ -258,7 +242,7 @@ class Runs:
         if self.memory_mb is None or self._elsewhere():
             return 0.0
         if record_of(point) not in self._expected:
-            sweep = self.campaign.sweep_of(point.engine, point.workload, point.id)
+            sweep, _ = self.campaign.of_point(point.engine, point.workload, point.id)
             self._estimate(self.campaign.points(sweep, point.workload, point.engine))
         shares = self.tools(point.release).site.shared_start
         machine = json.dumps([point.release, dict(point.changed)], sort_keys=True) if shares else None
@@ -267,18 +251,23 @@ class Runs:
     def _point(self, wildcards: Wildcards) -> Point:
         if self._is_job:
             return self._found(wildcards)[1].point
-        return self.campaign.point(wildcards["engine"], wildcards["workload"], wildcards["point"])
-
-    def _task_of(self, wildcards: Wildcards) -> Task:
-        return self._found(wildcards)[1] if self._is_job else self._planned(self._point(wildcards))
+        return self.campaign.of_point(wildcards["engine"], wildcards["workload"], wildcards["point"])[1]
 
     def _found(self, wildcards: Wildcards) -> tuple[Manifest, Task]:
-        """The manifest that has a job's point, and its row.
+        """The manifest that has a point, and its row: a job's point, or one whose record is missing.
 
         Raises:
-            EngineError: there is none.
+            EngineError: a job's point is in no manifest.
         """
-        return self._find(*(wildcards[name] for name in ("engine", "workload", "point")))
+        run = (wildcards["engine"], wildcards["workload"], wildcards["point"])
+        record = paths.run_record(*run)
+        if record not in self._planned:
+            if self._is_job:
+                self._planned[record] = self._row_of(*run)
+            else:
+                sweep, _ = self.campaign.of_point(*run)
+                self.plan(self.campaign.load(sweep), run[1], [record])
+        return self._planned[record]
 
     def _row_of(self, engine: str, workload: str, point: str) -> tuple[Manifest, Task]:
         for plan in self._published():
@@ -298,30 +287,23 @@ class Runs:
     # rule batch ------------------------------------------------------------------------------------------
     def batch_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """The plan of a batch, and what its points need (see simulation_inputs)."""
-        tasks = self._batch(wildcards)
+        plan, tasks = self._batch(wildcards["batch"])
         needed = (file for task in tasks for files in task.rule_inputs.values() for file in files)
-        plan = self._plan_of_batch(wildcards) if self._is_job else self._plans[tasks[0].record]
         return {"plan": [plan.path], "needs": list(dict.fromkeys(needed))}
 
     def batch_memory(self, wildcards: Wildcards) -> int:
         """Megabytes to ask of the scheduler: for the largest run, and for us."""
-        return max(task.memory_mb for task in self._batch(wildcards)) + batches.OWN_MEMORY_MB
+        return max(task.memory_mb for task in self._batch(wildcards["batch"])[1]) + schedule.OWN_MEMORY_MB
 
     def batch_minutes(self, wildcards: Wildcards) -> int:
         """Minutes to ask of the scheduler."""
-        return batches.batch_minutes(self._batch(wildcards))
+        return schedule.batch_minutes(self._batch(wildcards["batch"])[1])
 
-    def _batch(self, wildcards: Wildcards) -> list[Task]:
-        name = wildcards["batch"]
-        if name not in self._batches:
-            self._batches[name] = self._plan_of_batch(wildcards).batch(name)
-        return self._batches[name]
-
-    def _plan_of_batch(self, wildcards: Wildcards) -> Manifest:
+    def _find_batch(self, name: str) -> tuple[Manifest, list[Task]]:
         for plan in manifest.published(self.root):
-            if plan.batch(wildcards["batch"]):
-                return plan
-        raise _unplanned(paths.batch(wildcards["batch"]))
+            if tasks := plan.batch(name):
+                return plan, tasks
+        raise _unplanned(paths.batch(name))
 
     # readiness -------------------------------------------------------------------------------------------
     def check_ready(self) -> None:

@@ -16,30 +16,14 @@ from typing import Any, TextIO
 from apuflow.core.errors import DescribedError
 from apuflow.plan.storage import in_the_project
 
-ENVIRONMENT_ERRNOS = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOTDIR,
-    errno.ESTALE,
-)
+_DISK = "ENOSPC EDQUOT EROFS EACCES EPERM EIO EMFILE ENFILE ENOTDIR ESTALE"
+ENVIRONMENT_ERRNOS = tuple(getattr(errno, name) for name in _DISK.split())
 """Errors that are no defect of ours: a full, read-only or failing disk."""
 
 
 @contextlib.contextmanager
 def rule(snakemake: Any) -> Iterator[tuple[Path, Path]]:
-    """Around the body of a rule's script: what it prints goes to the log, its errors too (see ``logged``).
-
-    Its inputs and outputs are files of the project (see ``in_the_project``).
-
-    Yields:
-        The rule's first output and its log.
-    """
+    """Around a rule's script (see ``logged`` and ``in_the_project``): yields its first output and its log."""
     log = Path(snakemake.log[0])
     with logged(log), in_the_project(snakemake):
         yield Path(snakemake.output[0]), log

@@ -18,16 +18,11 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
-from apuflow.run.bundle import unpack
+from apuflow.run.packing import unpack
 
 
 class Storage:
-    """Snakemake's default storage provider.
-
-    Args:
-        workflow: Snakemake's.
-        root: the project's directory.
-    """
+    """Snakemake's default storage provider."""
 
     def __init__(self, workflow: Any, root: Path) -> None:
         prefix = workflow.storage_settings.default_storage_prefix or ""
@@ -96,21 +91,18 @@ class Storage:
 
 
 def refuse_tools_made_here(tools: Toolset, use: Use) -> None:
-    """Storage carries what rules make, and no builds: the tools have to be where the jobs run.
-
-    Raises:
-        ConfigError: the site does not name them.
-    """
+    """Refuse a site that names no tools: storage carries what rules make, and no builds."""
     named = {"gem5.binary": tools.site.gem5.binary}
     if use is Use.DNNMARK:
         named["dnnmark.build"] = tools.site.dnnmark.build
-    for key in (key for key, value in named.items() if value is None):
-        raise ConfigError(
-            "jobs that share no file system with this machine cannot use what is built here",
-            file="configs/site.yaml",
-            key=key,
-            remedy="name one that is in the jobs' image, and start the workflow in that image",
-        )
+    for key, value in named.items():
+        if value is None:
+            raise ConfigError(
+                "jobs that share no file system with this machine cannot use what is built here",
+                file="configs/site.yaml",
+                key=key,
+                remedy="name one that is in the jobs' image, and start the workflow in that image",
+            )
 
 
 @contextlib.contextmanager
@@ -130,9 +122,13 @@ def in_the_project(snakemake: Any) -> Iterator[None]:
     def project(file: str) -> str:
         return file.removeprefix(f"{copies}/")
 
+    bundle = Path(paths.run_bundle()).name
     for file in snakemake.input:
-        if project(file) != file:
-            _bring(Path(file), Path(project(file)))
+        copy, target = Path(file), Path(project(file))
+        if copy.name == bundle and copy != target:
+            unpack(copy, target.parent)
+        elif copy != target:
+            _link(copy, target)
     made = list(snakemake.output)
     snakemake.input = type(snakemake.input)(toclone=snakemake.input, custom_map=project)
     snakemake.output = type(snakemake.output)(toclone=snakemake.output, custom_map=project)
@@ -141,19 +137,8 @@ def in_the_project(snakemake: Any) -> Iterator[None]:
     yield
     for file in made:
         _link(Path(project(file)), Path(file))
-        if _is_bundle(file):
+        if Path(file).name == bundle:
             Path(project(file)).unlink()  # its contents are there
-
-
-def _is_bundle(file: str | Path) -> bool:
-    return Path(file).name == Path(paths.run_bundle()).name
-
-
-def _bring(copy: Path, target: Path) -> None:
-    if _is_bundle(copy):
-        unpack(copy, target.parent)
-    else:
-        _link(copy, target)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -1,11 +1,12 @@
-"""What a call of ``snakemake`` names, its targets and configuration, checked before anything is planned."""
+"""A call of ``snakemake``: its targets, configuration and directory, checked first; where its results are."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+import pwd
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +23,48 @@ _FORMS = (
 )
 
 
+def check_targets(campaign: Campaign, named_targets: Iterable[str]) -> None:
+    """Refuse a ``results/`` target that no sweep has, before anything is planned.
+
+    Raises:
+        ConfigError: an unknown name (the known ones are listed), a figure that a sweep's axes do not allow,
+            or a mistake in their files.
+    """
+    for target in named_targets:
+        named = paths.target(target)
+        if named is None:
+            continue
+        sweep = campaign.sweep(named["under"])
+        _check_sampling(sweep, named)
+        if "figure" in named:
+            campaign.check_figure(named["figure"])
+        elif "workload" not in named:
+            campaign.figure_names(named["under"])
+        workloads = [*campaign.workloads(sweep), *campaign.shown(sweep)]
+        for workload in [named["workload"]] if "workload" in named else dict.fromkeys(workloads):
+            campaign.points(sweep.name, workload)
+
+
+def _check_sampling(sweep: Sweep, named: Mapping[str, str]) -> None:
+    """Refuse a result that a sweep has only without a sample, or only with one."""
+    under, file = paths.under(sweep.name), paths.sweep_file(sweep.name)
+    if sweep.sampling is None:
+        if "sampled" in named:
+            remedy = "add it, as in sampling: {bound: 0.1, budget: 0.6}"
+            raise ConfigError("the sweep takes no sample", file=file, key="sampling", remedy=remedy)
+        return
+    result = named.get("figure") or named.get("workload", paths.OPERATIONS)
+    if result != paths.OPERATIONS:
+        raise ConfigError(
+            "this result needs every operation, and the sweep takes a sample of them",
+            file=file,
+            key="sampling",
+            value=result,
+            remedy=f"{paths.report(under)} or {paths.sampled_totals(under)}; to run every operation, take "
+            "sampling out of the file: what has run is not run again",
+        )
+
+
 def is_ours_alone(snakefile: str | None) -> bool:
     """Whether a main Snakefile has no rules but apuflow's: that of a checkout, or of ``apuflow init``."""
     if snakefile is None:
@@ -36,19 +79,12 @@ def is_ours_alone(snakefile: str | None) -> bool:
 
 
 def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
-    """Refuse a target that looks like a result and is none, where Snakemake would name no other.
-
-    Raises:
-        ConfigError: with the nearest result that there is.
-    """
+    """Refuse a target that looks like a result and is none: Snakemake would not name the nearest result."""
     if Path(target).is_absolute():
         inside = os.path.relpath(target, campaign.root.absolute())
         inside = os.path.relpath(target, campaign.root.resolve()) if inside.startswith("..") else inside
-        raise ConfigError(
-            "a result is named by its path inside of the project",
-            value=target,
-            remedy=f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}",
-        )
+        remedy = f"snakemake ... {inside if paths.target(inside) else _nearest(campaign, inside)}"
+        raise ConfigError("a result is named by its path inside of the project", value=target, remedy=remedy)
     near = _nearest(campaign, target)
     raise ConfigError("no result has this name", value=target, remedy=f"did you mean {near}? {_FORMS}")
 
@@ -88,17 +124,10 @@ def _results(campaign: Campaign, under: str) -> list[str]:
 
 
 def refuse_configuration(config: Mapping[str, Any], files: Sequence[Path]) -> None:
-    """Refuse ``--config`` and ``--configfile``, which no rule reads.
-
-    Raises:
-        ConfigError: with the file that each key belongs to.
-    """
+    """Refuse ``--config`` and ``--configfile``, which no rule reads; name the file that a key belongs to."""
     if files:
-        raise ConfigError(
-            "apuflow reads no --configfile",
-            value=str(files[0]),
-            remedy="a sweep is configs/sweeps/NAME.yaml, the machine that runs it configs/site.yaml",
-        )
+        remedy = "a sweep is configs/sweeps/NAME.yaml, the machine that runs it configs/site.yaml"
+        raise ConfigError("apuflow reads no --configfile", value=str(files[0]), remedy=remedy)
     for key in config:
         raise ConfigError("apuflow reads no --config", key=str(key), remedy=_place_of(str(key)))
 
@@ -121,9 +150,6 @@ def refuse_moved_paths(modifier: Any) -> None:
 
     Args:
         modifier: ``workflow.modifier`` while the module is loaded (snakemake 9.27, ``path_modifier.py``).
-
-    Raises:
-        ConfigError: the module has one.
     """
     moved = getattr(modifier, "path_modifier", None)
     given = getattr(moved, "prefix", None) or (
@@ -139,11 +165,7 @@ def refuse_moved_paths(modifier: Any) -> None:
 
 
 def refuse_braces(root: Path) -> None:
-    """Refuse a project whose path Snakemake takes apart.
-
-    Raises:
-        EngineError: the path has braces, which Snakemake takes for wildcards, or characters that end a line.
-    """
+    """Refuse a path with braces, which Snakemake takes for wildcards, or with characters that end a line."""
     for place in {str(root.absolute()), str(project.PACKAGE)}:
         if found := [letter for letter in place if letter in "{}" or not letter.isprintable()]:
             raise EngineError(
@@ -151,3 +173,49 @@ def refuse_braces(root: Path) -> None:
                 file=repr(place)[1:-1],
                 remedy="move the project to a directory whose path has no braces and no control characters",
             )
+
+
+def check_writable(root: Path) -> None:
+    """Refuse a project that this user cannot write in, where Snakemake would end with its own stack."""
+    state = root / paths.SNAKEMAKE
+    places = [root] if not state.exists() else [state, *(path for path in state.iterdir() if path.is_dir())]
+    for place in places:
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise EngineError(
+                f"user {_user(os.getuid())} cannot write here, where Snakemake keeps its state and its locks",
+                file=place.absolute(),
+                remedy=f"work in a copy of your own, or ask its owner ({_user(place.stat().st_uid)}) for the "
+                "right to write; a disk that is mounted read-only needs `mount -o remount,rw`",
+            )
+
+
+def _user(number: int) -> str:
+    """A user's name; the number where it has none (in a container)."""
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(number).pw_name
+    return str(number)
+
+
+def check_results_exist(root: Path, wanted: Iterable[str]) -> None:
+    """Refuse an end of the workflow without a result that was named."""
+    for target in sorted(wanted):
+        if paths.target(target) and not (root / target).exists():
+            remedy = f"start it again; should it happen once more, {paths.SNAKEMAKE}/log has what it did"
+            raise EngineError("the workflow ended without this result", file=target, remedy=remedy)
+
+
+def result_lines(made: Iterable[str]) -> list[str]:
+    """Where the results of a call are: figures and tables first, then reports."""
+    lines, reports = [], []
+    for path in sorted(made):
+        named = paths.target(path)
+        if named is None:
+            continue
+        if "workload" in named or "sampled" in named:
+            lines.append(f"table: {path}")
+        elif "figure" in named:
+            lines.append(f"figure: {path}")
+        else:
+            lines.append(f"tables: {paths.table(named['under'] or '', '*')}")
+            reports.append(f"report: {path}")
+    return [*sorted(lines), *reports]

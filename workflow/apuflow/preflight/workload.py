@@ -18,7 +18,7 @@ from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import AnalysisError, ApuflowError
 from apuflow.core.record import read_run
 from apuflow.engines import estimate, get_engine, runs_on
-from apuflow.plan.batches import batch_sizes
+from apuflow.plan.schedule import batch_sizes
 
 PREVIEWED_PER_MINUTE = 100_000
 """Points of one layer that the preview computes and writes in a minute; ``benchmarks/bench_preview.py``."""

@@ -13,7 +13,7 @@ from apuflow.containers.job import ContainerEngine, Job, Limits, Mount
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.files import write_text
 from apuflow.core.owner import Labels
-from apuflow.run.progress import tail
+from apuflow.run.status import tail
 
 
 class ToolRecord(BaseModel):

@@ -18,7 +18,7 @@ from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_files
 from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.members import Member
+from apuflow.plan.points import Member
 from apuflow.suites.epoch import Ring
 from apuflow.suites.spec import Refused
 from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step

@@ -9,9 +9,8 @@ from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import wait_for_files
-from apuflow.plan.campaign import Campaign
+from apuflow.plan.campaign import Campaign, simulated_points
 from apuflow.plan.manifest import Manifest
-from apuflow.plan.sampled import simulated_points
 from apuflow.results.suites import suite_items
 from apuflow_analysis.tables import store, tables
 

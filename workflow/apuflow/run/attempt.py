@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from apuflow.containers.job import Job, Mount, Sample
@@ -17,21 +17,13 @@ from apuflow.core.record import RunRecord, Status, now, read_run
 from apuflow.core.scheduler import Placement
 from apuflow.gem5.stats.blocks import text_sha256
 from apuflow.run import kernel_trace, publish
-from apuflow.run.command import (
-    OUTDIR,
-    STATISTICS,
-    command_script,
-    gem5_command,
-    rocm_environment,
-    start_files,
-)
+from apuflow.run.command import OUTDIR, STATISTICS, command_script, rocm_environment, start_files
 from apuflow.run.guest_errors import last_words
 from apuflow.run.kernel_trace import read_trace
-from apuflow.run.long_texts import pack
-from apuflow.run.outcome import ExitFacts, Outcome, classify
-from apuflow.run.process import Ended, Process, RunFailed, Simulation
-from apuflow.run.progress import LOST, Progress, guest_ticks, read_progress, tail, why_lost
-from apuflow.run.share_start import shared_start
+from apuflow.run.outcome import ExitFacts, classify
+from apuflow.run.packing import pack_texts
+from apuflow.run.process import Ended, RunFailed, Simulation, shared_start
+from apuflow.run.status import LOST, Progress, guest_ticks, read_progress, tail, why_lost
 
 _TEXT_LIMIT = 32 << 20
 _PROGRESS_SECONDS = 5.0
@@ -40,30 +32,16 @@ _LOCK_SECONDS = 1.0
 _GEM5_FAILED = (Status.GEM5_CRASH, Status.GEM5_FATAL, Status.GEM5_PANIC, Status.DEADLOCK)
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One try at a run: ``<run_dir>/attempts/<number>``."""
-
-    number: int
-    directory: Path
-    started: str
-
-    def process_dir(self, process: Process) -> Path:
-        """Working directory of a process; the attempt's own for the only one."""
-        return self.directory / process.name if process.name else self.directory
-
-
 class Busy(EngineError):
     """Another process is running this very point."""
 
 
 def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
-    """Run all processes of one point; write ``run.json`` (strict: only for a proven run) and return it.
+    """Run one point; write ``run.json`` (strict: only for a proven run) and return it.
 
-    Every try has a directory of its own, ``attempts/N``; what a failed one left stays there with
-    ``failure.json``.
-    A completed record that is already there is returned as it is; a run that was proven before, but whose
-    record was not published (or was removed), is published now.
+    Every try has a directory of its own, ``attempts/N``; what a failed one left stays there, with
+    ``failure.json``. A completed record that is already there is returned as it is; a run that was proven
+    before, but has no record, is published.
 
     Args:
         wait: for another process that is running this point; what it has proven is returned then.
@@ -84,58 +62,42 @@ def simulate(simulation: Simulation, *, wait: bool = True) -> RunRecord:
                 record = read_run(published)
                 if record.status is Status.COMPLETED:
                     return record
-        if (finished := publish.recovered(run_dir)) is not None:
-            return finished
+        if (proven := publish.unpublished(run_dir)) is not None:
+            return publish.publish(run_dir, *proven)
         simulation.container.remove_leftovers(simulation.project)
         _note_lost(run_dir)
-        attempt = _new_attempt(run_dir)
-        started = time.monotonic()
+        directory, started, began = _new_attempt(run_dir), time.monotonic(), now()
         try:
-            ended = _run_all(simulation, attempt)
+            ended = _run(simulation, directory, began)
         finally:
             (run_dir / "progress.json").unlink(missing_ok=True)
-        _pack_texts(simulation, ended)
-        record = publish.record(
-            simulation, attempt.number, attempt.started, ended, time.monotonic() - started
-        )
+        pack_texts([*_texts(simulation, directory), directory / "log"])
+        record = publish.record(simulation, ended, began, time.monotonic() - started)
         if record.status is Status.COMPLETED:
-            return publish.completed(simulation, attempt.directory, ended, record)
+            return publish.completed(simulation, ended, record)
         if record.status is Status.INTERRUPTED:
             # Half-written statistics are no evidence, and on a full disk they are in the way.
-            (ended[-1].directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
-        record.write(attempt.directory / "failure.json")
+            (directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
+        record.write(directory / "failure.json")
         if simulation.on_failure == "strict" or not record.status.recordable:
-            raise RunFailed(record, attempt.directory, stopped=ended[-1].exit.stopped in _STOPPED)
+            raise RunFailed(record, directory, stopped=ended.exit.stopped in _STOPPED)
         record.write(published)
         return record
 
 
-def _pack_texts(simulation: Simulation, ended: Sequence[Ended]) -> None:
-    for process in ended:
-        outdir = process.directory / OUTDIR
-        names = (simulation.gem5.stdout_file, simulation.gem5.stderr_file)
-        pack([*(outdir / name for name in names), process.directory / "log"])
-
-
-def _run_all(simulation: Simulation, attempt: Attempt) -> list[Ended]:
-    ended: list[Ended] = []
-    limits, left = simulation.limits, simulation.limits.wall_seconds
-    for process in simulation.processes:
-        one = replace(simulation, limits=replace(limits, wall_seconds=left))
-        ended.append(_run(one, attempt, process))
-        if not ended[-1].outcome.completed:
-            break
-        left = None if left is None else max(1.0, left - ended[-1].exit.seconds)
-    return ended
-
-
-def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
-    """One gem5 process, from an empty directory to its outcome."""
-    directory = attempt.process_dir(process)
-    command = prepare(simulation, process, directory)
+def _texts(simulation: Simulation, directory: Path) -> tuple[Path, Path]:
+    """Standard output and standard error of gem5."""
     outdir = directory / OUTDIR
-    stdout, stderr = outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
-    report = _Reporter(simulation, attempt, process, (stderr, stdout))
+    return outdir / simulation.gem5.stdout_file, outdir / simulation.gem5.stderr_file
+
+
+def _run(simulation: Simulation, directory: Path, began: str) -> Ended:
+    """gem5's process, from an empty directory to its outcome."""
+    process = simulation.process
+    command = prepare(simulation, directory)
+    outdir = directory / OUTDIR
+    stdout, stderr = _texts(simulation, directory)
+    report = _reporter(simulation, directory, began)
     report(Sample(0.0, None))
     job = Job(
         command=command,
@@ -149,10 +111,11 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         limits=simulation.limits,
         on_sample=report,
         sample_seconds=_PROGRESS_SECONDS,
-        shared=shared_start(simulation, process),
+        shared=shared_start(simulation),
     )
     exit_ = simulation.container.run(job)
-    sha256 = text_sha256(outdir / STATISTICS)
+    statistics = outdir / STATISTICS
+    sha256 = text_sha256(statistics)
     facts = ExitFacts(
         exit_.code,
         exit_.oom_killed,
@@ -162,45 +125,36 @@ def _run(simulation: Simulation, attempt: Attempt, process: Process) -> Ended:
         Placement.here().stopped_by() if exit_.stopped == "interrupt" else None,
     )
     simout, simerr = _text(stdout), f"{_text(stderr)}\n{_text(job.log)}"
-    statistics = outdir / STATISTICS
     outcome = classify(facts, simout, simerr, statistics, process.expectation, sha256, directory)
-    outcome = _disk_full(directory, outcome)
+    if not outcome.completed and shutil.disk_usage(directory).free <= 1 << 20:
+        # A failure on a full disk says nothing about the point, not even its logs are whole: run it again.
+        evidence = f"the disk is full ({outcome.evidence})"
+        remedy = "free some space and run again"
+        outcome = replace(outcome, status=Status.INTERRUPTED, evidence=evidence, remedy=remedy)
     results = None
     if process.judge is not None and outcome.completed:
         results = process.judge.results(directory)
     elif process.judge is not None and outcome.status in _GEM5_FAILED:
         outcome = replace(outcome, evidence=process.judge.explained(outcome.evidence))
     dispatches = read_trace(outdir / kernel_trace.FILE)
-    return Ended(
-        process, directory, command, exit_, outcome, publish.gem5_version(simout), results, dispatches
-    )
+    return Ended(directory, command, exit_, outcome, publish.gem5_version(simout), results, dispatches)
 
 
-def prepare(simulation: Simulation, process: Process, directory: Path) -> tuple[str, ...]:
-    """Lay out a process's working directory, with a ``command.sh`` to run it by hand; return its command."""
-    directory.mkdir(parents=True, exist_ok=True)
+def prepare(simulation: Simulation, directory: Path) -> tuple[str, ...]:
+    """Lay out a working directory, with a ``command.sh`` to run gem5 by hand; return its command."""
+    process = simulation.process
     (directory / process.home).mkdir(parents=True, exist_ok=True)
     variables = process.guest.environment
     if process.rocm:
         variables = rocm_environment(directory / process.home, variables)
     texts = {**process.files, **start_files(simulation.gem5, variables)}
     for name, content in {**process.data, **{name: text.encode() for name, text in texts.items()}}.items():
-        target = _inside(directory, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        _inside(directory, name).write_bytes(content)
     for name, source in process.copies.items():
-        target = _inside(directory, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        shutil.copyfile(source, _inside(directory, name))
     for name, source in process.links.items():
         _inside(directory, name).symlink_to(source.resolve())
-    command = gem5_command(
-        simulation.gem5,
-        process.options,
-        process.guest,
-        directory,
-        trace_workgroups=process.trace_workgroups,
-    )
+    command = process.command(simulation.gem5, directory)
     point = simulation.point
     note = f"{point.engine} {point.workload} {point.point}; image: {simulation.image or 'none'}"
     script = directory / "command.sh"
@@ -213,41 +167,35 @@ def _inside(directory: Path, name: str) -> Path:
     target = directory / name
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise EngineError("a run's file must lie in the run's directory", value=name)
+    target.parent.mkdir(parents=True, exist_ok=True)
     return target
 
 
-class _Reporter:
+def _reporter(simulation: Simulation, directory: Path, began: str) -> Callable[[Sample], None]:
     """Writes the run's progress file at each sample."""
+    stdout, stderr = _texts(simulation, directory)
+    placement, owner = Placement.here(), str(Owner.current())
 
-    def __init__(
-        self, simulation: Simulation, attempt: Attempt, process: Process, texts: tuple[Path, ...]
-    ) -> None:
-        self.path = simulation.run_dir / "progress.json"
-        self.texts = texts
-        placement = Placement.here()
-        self.base = Progress(
+    def report(sample: Sample) -> None:
+        printed, logged = tail(stdout), tail(stderr)
+        line = last_words(printed.decode(errors="replace"), logged.decode(errors="replace")) or ""
+        progress = Progress(
             point=simulation.point.point,
-            attempt=attempt.number,
-            owner=str(Owner.current()),
-            started=attempt.started,
-            seconds=0.0,
-            process=process.name,
-            log=str(texts[0]),
+            attempt=int(directory.name),
+            owner=owner,
+            started=began,
+            seconds=round(sample.seconds, 1),
+            ticks=guest_ticks(logged),
+            memory_bytes=sample.memory_bytes,
+            line=line[:200],
+            log=str(stderr),
             job=placement.job,
             node=placement.node,
         )
-
-    def __call__(self, sample: Sample) -> None:
-        ends = [tail(path) for path in self.texts]
-        line = last_words(*(end.decode(errors="replace") for end in reversed(ends))) or ""
-        update = {
-            "seconds": round(sample.seconds, 1),
-            "memory_bytes": sample.memory_bytes,
-            "ticks": guest_ticks(ends[0]),
-            "line": line[:200],
-        }
         with contextlib.suppress(OSError):  # progress must never end a run
-            self.base.model_copy(update=update).write(self.path)
+            progress.write(simulation.run_dir / "progress.json")
+
+    return report
 
 
 @contextlib.contextmanager
@@ -256,11 +204,9 @@ def _disk_errors(run_dir: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EngineError(
-            f"cannot write the run: {error.strerror or error}",
-            file=error.filename or run_dir,
-            remedy="make room there (or make it writable) and run again",
-        ) from error
+        said, file = f"cannot write the run: {error.strerror or error}", error.filename or run_dir
+        remedy = "make room there (or make it writable) and run again"
+        raise EngineError(said, file=file, remedy=remedy) from error
 
 
 @contextlib.contextmanager
@@ -269,24 +215,20 @@ def _locked(run_dir: Path, *, wait: bool) -> Iterator[None]:
 
     It polls: a network file system may forget a process that waits in the kernel's queue.
     """
+    said, told = "another process is running this point", False
     with contextlib.ExitStack() as stack:
-        told = False
         while True:
             try:
                 stack.enter_context(file_lock(run_dir / ".lock", wait=False))
+                break
             except BlockingIOError:
                 if not wait:
-                    raise Busy(
-                        "another process is running this point",
-                        file=run_dir,
-                        remedy="wait for it (`apuflow status` shows where it runs), or end it",
-                    ) from None
+                    remedy = "wait for it (`apuflow status` shows where it runs), or end it"
+                    raise Busy(said, file=run_dir, remedy=remedy) from None
                 if not told:
-                    print(f"{run_dir}: another process is running this point; waiting for it to end")
+                    print(f"{run_dir}: {said}; waiting for it to end")
                     told = True
                 time.sleep(_LOCK_SECONDS)
-            else:
-                break
         yield
 
 
@@ -302,14 +244,14 @@ def _note_lost(run_dir: Path) -> None:
         write_text(directory / LOST, why + "\n")
 
 
-def _new_attempt(run_dir: Path) -> Attempt:
+def _new_attempt(run_dir: Path) -> Path:
+    """The directory of a try, ``<run_dir>/attempts/<number>``."""
     attempts = run_dir / "attempts"
     attempts.mkdir(exist_ok=True)
     numbers = [int(entry.name) for entry in attempts.iterdir() if entry.name.isdigit()]
-    number = max(numbers, default=0) + 1
-    directory = (attempts / str(number)).resolve()
+    directory = (attempts / str(max(numbers, default=0) + 1)).resolve()
     directory.mkdir()
-    return Attempt(number, directory, now())
+    return directory
 
 
 def _text(path: Path) -> str:
@@ -322,12 +264,3 @@ def _text(path: Path) -> str:
         return (head + b"\n[...]\n" + tail(path, _TEXT_LIMIT // 4 * 3)).decode(errors="replace")
     except OSError:
         return ""
-
-
-def _disk_full(directory: Path, outcome: Outcome) -> Outcome:
-    """A failure on a full disk says nothing about the point, not even its logs are whole: run it again."""
-    if outcome.completed or shutil.disk_usage(directory).free > 1 << 20:
-        return outcome
-    evidence = f"the disk is full ({outcome.evidence})"
-    remedy = "free some space and run again"
-    return replace(outcome, status=Status.INTERRUPTED, evidence=evidence, remedy=remedy)

@@ -55,16 +55,12 @@ class Guest:
         program: its file name.
         arguments: apu_se.py splits them at white space and knows no quoting, so none can hold any.
         environment: all of the guest's environment (apu_se.py's ``--env`` replaces its default one).
-        end_marker: text that it prints only when it ended well.
-        error_texts: texts that mean failure wherever they stand, besides the known ones.
     """
 
     directory: Path
     program: str
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    end_marker: str | None = None
-    error_texts: tuple[str, ...] = ()
 
 
 def rocm_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -73,17 +69,8 @@ def rocm_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict
     HOME decides where MIOpen looks for its kernel database. Interrupt signals on and SDMA off are apu_se.py's
     own settings (its process environment, "We don't have an SDMA hardware model").
     """
-    libraries: tuple[str, ...] = (
-        "lib",
-        "hcc/lib",
-        "hsa/lib",
-        "hip/lib",
-        "libhsakmt/lib",
-        "miopen/lib",
-        "miopengemm/lib",
-    )
-    libraries += ("hipblas/lib", "rocblas/lib")
-    search = [f"{ROCM}/{directory}" for directory in libraries] + ["/usr/lib/x86_64-linux-gnu"]
+    own = ("hcc", "hsa", "hip", "libhsakmt", "miopen", "miopengemm", "hipblas", "rocblas")
+    search = [f"{ROCM}/lib", *(f"{ROCM}/{name}/lib" for name in own), "/usr/lib/x86_64-linux-gnu"]
     return {
         "LD_LIBRARY_PATH": ":".join(search),
         "HOME": str(home),
@@ -97,19 +84,12 @@ def environment_file(environment: Mapping[str, str]) -> str:
     """The text of an ``--env`` file. ConfigError for a name or value that a line cannot hold."""
     for name, value in environment.items():
         if not name or set(name) & set("=\n\0") or set(value) & set("\n\r\0"):
-            raise ConfigError(
-                "a guest variable cannot be written to apu_se.py's environment file",
-                key=name,
-                value=value,
-                remedy="no line breaks, and no = in the name",
-            )
+            said = "a guest variable cannot be written to apu_se.py's environment file"
+            remedy = "no line breaks, and no = in the name"
+            raise ConfigError(said, key=name, value=value, remedy=remedy)
         if value != value.rstrip():
-            raise ConfigError(
-                "apu_se.py drops white space at the end of a variable",
-                key=name,
-                value=value,
-                remedy="remove it",
-            )
+            said = "apu_se.py drops white space at the end of a variable"
+            raise ConfigError(said, key=name, value=value, remedy="remove it")
     return "".join(f"{name}={value}\n" for name, value in environment.items())
 
 
@@ -144,11 +124,9 @@ def gem5_command(
     """
     for argument in guest.arguments:
         if not argument or argument.split() != [argument]:
-            raise ConfigError(
-                "apu_se.py splits the program's arguments at white space; this one cannot be passed",
-                value=argument,
-                remedy="use paths without white space, relative to the run directory",
-            )
+            said = "apu_se.py splits the program's arguments at white space; this one cannot be passed"
+            remedy = "use paths without white space, relative to the run directory"
+            raise ConfigError(said, value=argument, remedy=remedy)
     words = [str(gem5.binary), "-r", "-e", "-d", str(directory / OUTDIR)]
     words += [f"--stats-file={STATISTICS}", "--dot-config=", "--json-config="]
     if gem5.traces:
@@ -163,12 +141,8 @@ def gem5_command(
             words.append(f"--{name}")
         elif value is not False and value is not None:
             words.append(f"--{name}={value}")
-    words += [
-        f"--env={directory / ENVIRONMENT}",
-        f"--benchmark-root={guest.directory}",
-        f"--cmd={guest.program}",
-    ]
-    words.append(f"--options={' '.join(guest.arguments)}")
+    words += [f"--env={directory / ENVIRONMENT}", f"--benchmark-root={guest.directory}"]
+    words += [f"--cmd={guest.program}", f"--options={' '.join(guest.arguments)}"]
     return tuple(words)
 
 
@@ -176,11 +150,11 @@ def refuse_redirected(directory: Path) -> None:
     """ConfigError for a directory that a program inside gem5 cannot see."""
     for start in GUEST_PATHS:
         if str(directory).startswith(start):
-            raise ConfigError(
-                f"a program inside gem5 cannot read files below {start}: apu_se.py shows it another {start}",
-                value=str(directory),
-                remedy="move the project to another directory, such as one below your home",
+            said = (
+                f"a program inside gem5 cannot read files below {start}: apu_se.py shows it another {start}"
             )
+            remedy = "move the project to another directory, such as one below your home"
+            raise ConfigError(said, value=str(directory), remedy=remedy)
 
 
 def command_script(command: tuple[str, ...], cwd: Path, note: str) -> str:

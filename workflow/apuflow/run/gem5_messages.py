@@ -1,4 +1,4 @@
-"""What gem5 itself prints when it ends: panics, fatal errors, assertions, deadlocks, errors of its Python.
+"""What gem5 itself says when it ends: panics, fatal errors, assertions, deadlocks, exit statuses.
 
 Source: ``src/base/logging.cc`` (a message ends with a line ``Memory Usage:``),
 ``src/mem/slicc/symbols/StateMachine.py`` and ``src/mem/ruby/system/Sequencer.cc`` (controller and state
@@ -9,6 +9,8 @@ stand on the second line), ``src/python/m5/SimObject.py`` (``Error setting param
 from __future__ import annotations
 
 import re
+import signal
+from collections.abc import Mapping
 from typing import Literal
 
 _MESSAGE = re.compile(r"^(?:.*?[\w./-]+:\d+: )?(?P<kind>panic|fatal): .*$", re.M)
@@ -100,3 +102,39 @@ def _whole(first: str, following: str) -> str:
         if line.strip():
             lines.append(line.strip())
     return JOIN.join(lines)
+
+
+FROM_OUTSIDE: Mapping[signal.Signals | None, str] = {
+    signal.SIGHUP: "run again",
+    signal.SIGINT: "run again",
+    signal.SIGQUIT: "run again",
+    signal.SIGKILL: "run again",
+    signal.SIGTERM: "run again",
+    signal.SIGUSR1: "run again",
+    signal.SIGUSR2: "run again",
+    signal.SIGXCPU: "raise the limit of processor time (`ulimit -t`), then run again",
+    signal.SIGXFSZ: "raise the limit of a file's size (`ulimit -f`), then run again",
+}
+"""Signals that somebody or something else sends, and what to do. Source: Linux ``signal(7)``."""
+REMEDIES: Mapping[signal.Signals, str] = {
+    signal.SIGILL: "gem5 or a library of it was compiled for another processor (-march=native elsewhere): "
+    "build it on this machine, or leave -march out",
+    signal.SIGBUS: "make room in /dev/shm and on the disk: a mapped file was cut or could not grow",
+}
+"""What to do about signals that a process brings upon itself."""
+
+
+def signal_of(code: int) -> signal.Signals | None:
+    """The signal that an exit status as a shell shows it (128 and its number) stands for."""
+    try:
+        return signal.Signals(code - 128)
+    except ValueError:
+        return None
+
+
+def status_name(code: int) -> str:
+    """An exit status in words: ``status 2``, ``SIGILL (Illegal instruction; status 132)``."""
+    number = signal_of(code)
+    if number is None:
+        return f"status {code}"
+    return f"{number.name} ({signal.strsignal(number)}; status {code})"

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from apuflow.core.record import Status
 from apuflow.gem5.stats.checks import RequiredRow
-from apuflow.run import exit_status, gem5_messages, guest_errors
+from apuflow.run import gem5_messages, guest_errors
 from apuflow.run.proof import StatisticsProof, read_proof
 
 NORMAL_CAUSE = "exiting with last active thread context"
@@ -42,14 +43,9 @@ _MAX_TICK = 2**63
 
 @dataclass(frozen=True)
 class ExitFacts:
-    """How the process ended, from outside.
+    """How the process ended, from outside: as in ``containers.Exit``, with the limits for the evidence.
 
-    Attributes:
-        code: exit status as a shell shows it.
-        oom_killed: the host or container ran out of memory.
-        stopped: why we told it to stop ("wall", "interrupt", "abandoned", "engine"), or None.
-        memory_bytes, wall_seconds: the limits, for the evidence.
-        stopper: who stopped the run, as its scheduler reports.
+    ``stopper`` says who stopped the run, as its scheduler reports.
     """
 
     code: int
@@ -95,8 +91,7 @@ class Outcome:
     """What became of a run.
 
     Attributes:
-        status: the named outcome.
-        evidence: the line (or fact) that led to it.
+        evidence: the line (or fact) that led to the status.
         remedy: what to do about it, where something is known.
         ticks: ``Ticks:`` that gem5 printed.
         statistics: what the statistics show (of a completed run: the proof).
@@ -136,77 +131,164 @@ def classify(
     run's, kernels were launched, wavefronts completed, the guest's end marker (or file) is there, and no
     known error text is.
     """
-    ticks = _last_number(_TICKS, simout)
+    numbers = _TICKS.findall(simout)
+    ticks = int(numbers[-1]) if numbers else None
+    left = _Left(exit_facts, simout, simerr, expectation)
+    proof = _UNREAD
     causes = _CAUSE.findall(simout)
     if not causes:
-        status, evidence, remedy = _without_cause(exit_facts, simout, simerr, expectation)
-        return Outcome(status, evidence, remedy, ticks)
-    cause = causes[-1].strip()
-    if cause == INTERRUPT_CAUSE:
-        status, evidence = _stopped(exit_facts) or (Status.INTERRUPTED, f"Exiting because {cause}")
-        return Outcome(status, evidence, None, ticks)
-    if cause != NORMAL_CAUSE:
+        verdict = left.without_cause()
+    elif (cause := causes[-1].strip()) != NORMAL_CAUSE:
+        verdict = left.cut_short(cause, ticks)
+    elif (failed := left.failure_of_guest(directory)) is not None:
+        verdict = failed
+    else:
+        proof = read_proof(statistics, required=expectation.required)
+        problem = _statistics_problem(proof, ticks, expectation)
+        if problem is None and sha256 not in (None, proof.sha256):
+            problem = f"{statistics} changed after gem5 ended: something else writes in the run's directory"
+        if problem is not None:
+            verdict = Verdict(Status.NO_STATISTICS, problem)
+        elif proof.kernels < expectation.kernels or proof.wavefronts == 0:
+            told = (
+                f"the program ended well but {proof.kernels} kernels were launched "
+                f"(expected at least {expectation.kernels}) and {proof.wavefronts} wavefronts completed"
+            )
+            verdict = Verdict(Status.GUEST_FAILURE, told, "the program did not use the simulated GPU")
+        else:
+            verdict = Verdict(Status.COMPLETED, f"Exiting because {NORMAL_CAUSE}")
+    return Outcome(*verdict, ticks, proof)
+
+
+class Verdict(NamedTuple):
+    """The first three fields of an Outcome."""
+
+    status: Status
+    evidence: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What a process left besides its statistics, and what was expected of it."""
+
+    exit_facts: ExitFacts
+    simout: str
+    simerr: str
+    expectation: Expectation
+
+    @property
+    def _last_words(self) -> str:
+        return guest_errors.last_words(self.simout, self.simerr) or "it printed nothing"
+
+    def _error(self, text: str) -> str | None:
+        return guest_errors.first_error(text, self.expectation.error_texts)
+
+    def cut_short(self, cause: str, ticks: int | None) -> Verdict:
+        """gem5 ended for another cause than the program's end."""
+        if cause == INTERRUPT_CAUSE:
+            return self._stopped() or Verdict(Status.INTERRUPTED, f"Exiting because {cause}")
         if cause == LIMIT_CAUSE and ticks is not None and ticks >= _MAX_TICK:
-            text = gem5_messages.guest_text(f"{simout}\n{simerr}")
-            error = guest_errors.first_error(text, expectation.error_texts)
+            error = self._error(gem5_messages.guest_text(f"{self.simout}\n{self.simerr}"))
             printed = "" if error is None else f"; it printed: {error}"
-            return Outcome(Status.INCOMPLETE, _WAITS_FOR_EVER + printed, _WAITS_REMEDY, ticks)
+            return Verdict(Status.INCOMPLETE, _WAITS_FOR_EVER + printed, _WAITS_REMEDY)
         remedy = "raise abs-max-tick, or leave it out" if cause == LIMIT_CAUSE else None
-        return Outcome(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy, ticks)
-    return _after_normal_cause(exit_facts, simout, simerr, statistics, expectation, directory, ticks, sha256)
+        return Verdict(Status.INCOMPLETE, f"Exiting because {cause} (at tick {ticks})", remedy)
 
+    def failure_of_guest(self, directory: Path) -> Verdict | None:
+        """The program ended: how it failed; None: it shows every sign of its end and no error."""
+        text = gem5_messages.guest_text(f"{self.simout}\n{self.simerr}")
+        missing = guest_errors.missing_kernel(text)
+        if missing is not None:
+            return Verdict(Status.MISSING_KERNEL, missing.evidence, missing.remedy)
+        error, code = self._error(text), self.exit_facts.code
+        if code >= 128 and (fault := _fault(self.simerr, own=True)) is not None:
+            return Verdict(*fault, guest_errors.remedy_of_panic(fault[1]))
+        if code != 0:
+            told = f"the program ended with {gem5_messages.status_name(code)}: {error or self._last_words}"
+            return Verdict(Status.GUEST_FAILURE, told)
+        if error is not None:
+            return Verdict(Status.GUEST_FAILURE, error)
+        if (lacking := _lacking(self.expectation, text, directory)) is not None:
+            told = f"the program ended without {lacking}: {self._last_words}"
+            remedy = "a guest that aborts can end gem5 with status 0; see simerr"
+            return Verdict(Status.GUEST_FAILURE, told, remedy)
+        return None
 
-def _after_normal_cause(
-    exit_facts: ExitFacts,
-    simout: str,
-    simerr: str,
-    statistics: Path | None,
-    expectation: Expectation,
-    directory: Path,
-    ticks: int | None,
-    sha256: str | None,
-) -> Outcome:
-    text = gem5_messages.guest_text(f"{simout}\n{simerr}")
-    missing = guest_errors.missing_kernel(text)
-    if missing is not None:
-        return Outcome(Status.MISSING_KERNEL, missing.evidence, missing.remedy, ticks)
-    error = guest_errors.first_error(text, expectation.error_texts)
-    if exit_facts.code >= 128 and (fault := _fault(simerr, own=True)) is not None:
-        return Outcome(*fault, guest_errors.remedy_of_panic(fault[1]), ticks)
-    if exit_facts.code != 0:
-        line = error or guest_errors.last_words(simout, simerr) or "it printed nothing"
-        return Outcome(
-            Status.GUEST_FAILURE,
-            f"the program ended with {exit_status.named(exit_facts.code)}: {line}",
-            None,
-            ticks,
-        )
-    if error is not None:
-        return Outcome(Status.GUEST_FAILURE, error, None, ticks)
-    if (lacking := _lacking(expectation, text, directory)) is not None:
-        return Outcome(
-            Status.GUEST_FAILURE,
-            f"the program ended without {lacking}: "
-            f"{guest_errors.last_words(simout, simerr) or 'it printed nothing'}",
-            "a guest that aborts can end gem5 with status 0; see simerr",
-            ticks,
-        )
-    proof = read_proof(statistics, required=expectation.required)
-    problem = _statistics_problem(proof, ticks, expectation)
-    if problem is None and sha256 not in (None, proof.sha256):
-        problem = f"{statistics} changed after gem5 ended: something else writes in the run's directory"
-    if problem is not None:
-        return Outcome(Status.NO_STATISTICS, problem, None, ticks, proof)
-    if proof.kernels < expectation.kernels or proof.wavefronts == 0:
-        return Outcome(
-            Status.GUEST_FAILURE,
-            f"the program ended well but {proof.kernels} kernels were launched "
-            f"(expected at least {expectation.kernels}) and {proof.wavefronts} wavefronts completed",
-            "the program did not use the simulated GPU",
-            ticks,
-            proof,
-        )
-    return Outcome(Status.COMPLETED, f"Exiting because {NORMAL_CAUSE}", None, ticks, proof)
+    def without_cause(self) -> Verdict:
+        """No ``Exiting because``: gem5 did not get to its end."""
+        text, facts = f"{self.simerr}\n{self.simout}", self.exit_facts
+        started = _STARTED in text
+        if facts.oom_killed:
+            limit = f" of {facts.memory_bytes:,} bytes" if facts.memory_bytes else ""
+            return Verdict(
+                Status.HOST_OUT_OF_MEMORY, f"killed at its memory limit{limit}", "give the run more memory"
+            )
+        if (stop := self._stopped()) is not None:
+            return stop
+        fault = _fault(text)
+        by_guest = fault is not None and guest_errors.ends_a_guest(fault[1])
+        if not by_guest and (line := _line(_HOST_MEMORY, text)) is not None:
+            return Verdict(Status.HOST_OUT_OF_MEMORY, line, "give the run more memory")
+        if _GUEST_MEMORY in text:
+            line = next(line.strip() for line in text.splitlines() if _GUEST_MEMORY in line)
+            return Verdict(Status.GUEST_OUT_OF_MEMORY, line, "raise mem-size")
+        if fault is not None:
+            return self._with_guest(*fault, guest_errors.remedy_of_panic(fault[1]))
+        if (line := _line(_ARGUMENTS, text)) is not None:
+            remedy = "apu_se.py of this release does not take this option or value"
+            return Verdict(Status.CONFIG_ERROR, line, remedy)
+        message = gem5_messages.message("fatal", text)
+        if message is not None:
+            status = Status.GEM5_FATAL if started else Status.CONFIG_ERROR
+            return self._with_guest(status, message, guest_errors.remedy_of_fatal(message))
+        if (line := gem5_messages.python_error(text)) is not None:
+            return Verdict(Status.GEM5_CRASH if started else Status.CONFIG_ERROR, line)
+        return self._without_message(started)
+
+    def _without_message(self, started: bool) -> Verdict:
+        """Neither a cause nor a message: the exit status is all that is known."""
+        code = self.exit_facts.code
+        number, named = gem5_messages.signal_of(code), gem5_messages.status_name(code)
+        if number in gem5_messages.FROM_OUTSIDE:
+            remedy = gem5_messages.FROM_OUTSIDE[number]
+            return Verdict(Status.INTERRUPTED, f"killed from outside by {named}", remedy)
+        if number is not None:
+            known = gem5_messages.REMEDIES.get(number)
+            return Verdict(Status.GEM5_CRASH, f"gem5 was ended by {named}: {self._last_words}", known)
+        if not started and code != 0:
+            return Verdict(Status.CONFIG_ERROR, f"gem5 did not start (status {code}): {self._last_words}")
+        return Verdict(Status.GEM5_CRASH, f"gem5 ended with status {code} and without an exit cause")
+
+    def _with_guest(self, status: Status, message: str, remedy: str | None) -> Verdict:
+        """What gem5 ended with, beside what the program had printed before it."""
+        before = self.simerr[: gem5_messages.beginning(self.simerr)]
+        text = gem5_messages.guest_text(f"{self.simout}\n{before}")
+        by_guest = guest_errors.ends_a_guest(message)
+        missing = guest_errors.missing_kernel(text)
+        if by_guest and missing is not None:
+            evidence = f"{missing.evidence} (then gem5: {message})"
+            return Verdict(Status.MISSING_KERNEL, evidence, missing.remedy)
+        error = self._error(text)
+        if error is None:
+            return Verdict(status, message, remedy)
+        if by_guest:
+            return Verdict(Status.GUEST_FAILURE, f"{error} (then gem5: {message})", remedy)
+        return Verdict(status, f"{message} (before it the program printed: {error})", remedy)
+
+    def _stopped(self) -> Verdict | None:
+        facts = self.exit_facts
+        if facts.stopped is None:
+            return None
+        if facts.stopped == "wall":
+            limit = f" of {facts.wall_seconds:g} s" if facts.wall_seconds is not None else ""
+            return Verdict(Status.TIMEOUT, f"stopped at its wall limit{limit}")
+        reasons = {
+            "interrupt": facts.stopper or "stopped by a signal to the workflow",
+            "abandoned": "stopped because the workflow that started it is gone",
+            "engine": "the container engine went away while it ran",
+        }
+        return Verdict(Status.INTERRUPTED, reasons.get(facts.stopped, facts.stopped))
 
 
 def _lacking(expectation: Expectation, text: str, directory: Path) -> str | None:
@@ -242,92 +324,6 @@ def _statistics_problem(proof: StatisticsProof, ticks: int | None, expectation: 
     return None
 
 
-def _without_cause(
-    exit_facts: ExitFacts, simout: str, simerr: str, expectation: Expectation
-) -> tuple[Status, str, str | None]:
-    """No ``Exiting because``: gem5 did not get to its end."""
-    started = _STARTED in simerr or _STARTED in simout
-    if exit_facts.oom_killed:
-        limit = f" of {exit_facts.memory_bytes:,} bytes" if exit_facts.memory_bytes else ""
-        return Status.HOST_OUT_OF_MEMORY, f"killed at its memory limit{limit}", "give the run more memory"
-    if (stop := _stopped(exit_facts)) is not None:
-        return *stop, None
-    text = f"{simerr}\n{simout}"
-    fault = _fault(text)
-    by_guest = fault is not None and guest_errors.ends_a_guest(fault[1])
-    if not by_guest and (line := _line(_HOST_MEMORY, text)) is not None:
-        return Status.HOST_OUT_OF_MEMORY, line, "give the run more memory"
-    if _GUEST_MEMORY in text:
-        return Status.GUEST_OUT_OF_MEMORY, _line_with(_GUEST_MEMORY, text), "raise mem-size"
-    if fault is not None:
-        return _with_guest(*fault, guest_errors.remedy_of_panic(fault[1]), simout, simerr, expectation)
-    if (line := _line(_ARGUMENTS, text)) is not None:
-        return Status.CONFIG_ERROR, line, "apu_se.py of this release does not take this option or value"
-    message = gem5_messages.message("fatal", text)
-    if message is not None:
-        status = Status.GEM5_FATAL if started else Status.CONFIG_ERROR
-        return _with_guest(
-            status, message, guest_errors.remedy_of_fatal(message), simout, simerr, expectation
-        )
-    if (line := gem5_messages.python_error(text)) is not None:
-        return (Status.GEM5_CRASH if started else Status.CONFIG_ERROR), line, None
-    return _without_message(exit_facts.code, started, simout, simerr)
-
-
-def _without_message(code: int, started: bool, simout: str, simerr: str) -> tuple[Status, str, str | None]:
-    """Neither a cause nor a message: the exit status is all that is known."""
-    number = exit_status.signal_of(code)
-    if number in exit_status.FROM_OUTSIDE:
-        return (
-            Status.INTERRUPTED,
-            f"killed from outside by {exit_status.named(code)}",
-            exit_status.FROM_OUTSIDE[number],
-        )
-    words = guest_errors.last_words(simout, simerr) or "it printed nothing"
-    if number is not None:
-        return (
-            Status.GEM5_CRASH,
-            f"gem5 was ended by {exit_status.named(code)}: {words}",
-            exit_status.REMEDIES.get(number),
-        )
-    if not started and code != 0:
-        return Status.CONFIG_ERROR, f"gem5 did not start (status {code}): {words}", None
-    return Status.GEM5_CRASH, f"gem5 ended with status {code} and without an exit cause", None
-
-
-def _with_guest(
-    status: Status, message: str, remedy: str | None, simout: str, simerr: str, expectation: Expectation
-) -> tuple[Status, str, str | None]:
-    """What gem5 ended with, beside what the program had printed before it."""
-    before = gem5_messages.guest_text(f"{simout}\n{simerr[: gem5_messages.beginning(simerr)]}")
-    by_guest = guest_errors.ends_a_guest(message)
-    missing = guest_errors.missing_kernel(before)
-    if by_guest and missing is not None:
-        return Status.MISSING_KERNEL, f"{missing.evidence} (then gem5: {message})", missing.remedy
-    error = guest_errors.first_error(before, expectation.error_texts)
-    if error is None:
-        return status, message, remedy
-    if by_guest:
-        return Status.GUEST_FAILURE, f"{error} (then gem5: {message})", remedy
-    return status, f"{message} (before it the program printed: {error})", remedy
-
-
-def _stopped(exit_facts: ExitFacts) -> tuple[Status, str] | None:
-    if exit_facts.stopped == "wall":
-        limit = f" of {exit_facts.wall_seconds:g} s" if exit_facts.wall_seconds is not None else ""
-        return Status.TIMEOUT, f"stopped at its wall limit{limit}"
-    reasons = {
-        "interrupt": "stopped by a signal to the workflow",
-        "abandoned": "stopped because the workflow that started it is gone",
-        "engine": "the container engine went away while it ran",
-    }
-    if exit_facts.stopped == "interrupt" and exit_facts.stopper is not None:
-        return Status.INTERRUPTED, exit_facts.stopper
-    if exit_facts.stopped is not None:
-        return Status.INTERRUPTED, reasons.get(exit_facts.stopped, exit_facts.stopped)
-    return None
-
-
 def _fault(text: str, *, own: bool = False) -> tuple[Status, str] | None:
     """A panic, assertion, deadlock or segmentation fault of gem5; ``own``: no assertion of the program."""
     if (line := gem5_messages.deadlock(text)) is not None:
@@ -343,12 +339,3 @@ def _fault(text: str, *, own: bool = False) -> tuple[Status, str] | None:
 def _line(pattern: re.Pattern[str], text: str) -> str | None:
     match = pattern.search(text)
     return match[0].strip() if match else None
-
-
-def _line_with(piece: str, text: str) -> str:
-    return next(line.strip() for line in text.splitlines() if piece in line)
-
-
-def _last_number(pattern: re.Pattern[str], text: str) -> int | None:
-    numbers = pattern.findall(text)
-    return int(numbers[-1]) if numbers else None

@@ -1,20 +1,28 @@
-"""What one run consists of: the point, its gem5 processes, how they are run and how they ended."""
+"""What one run consists of: the point, its gem5 process, how that is run and how it ended."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from apuflow.containers.job import ContainerEngine, Exit, Limits, Mount
+from apuflow.containers.shared_start import IDLE_SECONDS, SharedStart
 from apuflow.core.errors import EngineError
+from apuflow.core.owner import Owner
 from apuflow.core.record import DispatchRecord, LaunchRecord, Provenance, ReleaseFacts, Results, RunRecord
 from apuflow.core.scalar import Scalar
-from apuflow.run.command import Gem5, Guest
+from apuflow.run.command import OUTDIR, Gem5, Guest, gem5_command, start_files
 from apuflow.run.outcome import Expectation, Outcome
 
 Compression = Literal["none", "gz", "zst"]
+SERVER = Path(__file__).with_name("fork_server.py")
+"""Runs inside gem5: it must not be imported."""
+_BEGUN = ("config.ini", "citations.bib")
+"""What gem5 writes while it builds the machine, besides its standard output and error."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +53,12 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class Process:
-    """One gem5 process of a run. *What* is run; how, and what proves it, is the same for all of them.
+    """The gem5 process of a run.
 
     Attributes:
         guest: the program inside gem5; its working directory is the process's own directory.
         options: apu_se.py's options, all explicit.
         expectation: what proves that it finished.
-        name: tells the processes of one run apart; "" for the only one. Becomes a file name.
         files: texts to write into the working directory before the start, by relative path.
         data: the same, as bytes.
         copies: files to copy there; the guest may write to them (MIOpen opens its database for writing).
@@ -66,7 +73,6 @@ class Process:
     guest: Guest
     options: Mapping[str, Scalar | None | None]
     expectation: Expectation = field(default_factory=Expectation)
-    name: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, bytes] = field(default_factory=dict)
     copies: Mapping[str, Path] = field(default_factory=dict)
@@ -76,12 +82,22 @@ class Process:
     rocm: bool = False
     trace_workgroups: bool = False
 
+    def command(self, gem5: Gem5, directory: Path, before: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Its command line in a working directory (see :func:`gem5_command`)."""
+        return gem5_command(
+            gem5,
+            self.options,
+            self.guest,
+            directory,
+            trace_workgroups=self.trace_workgroups,
+            before=before,
+        )
+
 
 @dataclass(frozen=True)
 class Ended:
     """A process that ended, with what it proved."""
 
-    process: Process
     directory: Path
     command: tuple[str, ...]
     exit: Exit
@@ -98,11 +114,10 @@ class Simulation:
     Attributes:
         project: the project's directory; containers of it are found again by it.
         run_dir: ``runs/<engine>/<workload>/<point>``.
-        processes: run one after the other; the first failure ends the run.
-        container, image: how processes are started; image None for the host engine.
-        mounts: what they need to see besides their own directory (gem5, DNNMark, inputs), read-only.
+        container, image: how gem5 is started; image None for the host engine.
+        mounts: what it needs to see besides its own directory (gem5, DNNMark, inputs), read-only.
         on_failure: strict: a failed run leaves no run.json and raises; record: it leaves one with its status.
-        launches: the GPU kernels, parallel to the statistics where there is a file for each.
+        launches: the GPU kernels.
         shared_start: where runs of one machine share the start of gem5, the directory of the started ones.
     """
 
@@ -110,7 +125,7 @@ class Simulation:
     run_dir: Path
     point: PointFacts
     gem5: Gem5
-    processes: tuple[Process, ...]
+    process: Process
     container: ContainerEngine
     image: str | None = None
     mounts: tuple[Mount, ...] = ()
@@ -138,3 +153,31 @@ class RunFailed(EngineError):
         )
         self.record = record
         self.stopped = stopped
+
+
+def shared_start(simulation: Simulation) -> SharedStart | None:
+    """What a run has in common with others on the same machine; None where it begins by itself.
+
+    The guest's program, its arguments and its environment are part of the machine that gem5 builds, so they
+    have to be the same; what its files hold need not be. DNNMark's environment names the run's directory.
+    """
+    process, gem5 = simulation.process, simulation.gem5
+    if simulation.shared_start is None or process.rocm:
+        return None
+    given = start_files(gem5, process.guest.environment)
+
+    def start(place: Path, owner: Owner) -> tuple[str, ...]:
+        before = (str(SERVER), str(IDLE_SECONDS), str(owner.pid), str(owner.started))
+        return process.command(gem5, place, before)
+
+    binary = gem5.binary.stat()
+    kind = json.dumps([process.command(gem5, Path()), given, binary.st_mtime_ns, binary.st_size])
+    files = (*process.files, *process.data, *process.copies, *process.links)
+    return SharedStart(
+        place=simulation.shared_start / hashlib.sha256(kind.encode()).hexdigest()[:16],
+        command=start,
+        files=given,
+        own=tuple(dict.fromkeys(Path(name).parts[0] for name in files)),
+        begun=_BEGUN,
+        outdir=OUTDIR,
+    )

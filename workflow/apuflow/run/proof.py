@@ -46,18 +46,13 @@ class StatisticsProof:
 
 
 def read_proof(path: Path | None, required: Sequence[RequiredRow] = ()) -> StatisticsProof:
-    """Read a statistics file once. Never raises for what is in it: what is wrong is in ``problem``.
-
-    Args:
-        required: rows that must be there because somebody reads them.
-    """
+    """Read a statistics file once. What is wrong, such as a missing ``required`` row, is in ``problem``."""
     if path is None or not path.exists():
         return StatisticsProof("there is no statistics file")
     if path.stat().st_size == 0:
         return StatisticsProof(f"{path.name} is empty: gem5 did not end in a way that writes statistics")
-    digest = hashlib.sha256()
+    digest, proven = hashlib.sha256(), _Proven()
     blocks = Blocks(path, digest.update)
-    proven = _Proven()
     fault: Fault | None = None
     try:
         for block in blocks:
@@ -69,11 +64,9 @@ def read_proof(path: Path | None, required: Sequence[RequiredRow] = ()) -> Stati
     fault = fault or blocks.fault
     if fault is None and proven.blocks == 0:
         fault = Fault(0, "holds no statistics block")
-    sha256 = digest.hexdigest() if fault is None else None
-    problem = None if fault is None else _problem(path, fault)
-    return StatisticsProof(
-        problem, proven.blocks, proven.final_tick, proven.kernels, proven.wavefronts, sha256
-    )
+    if fault is not None:
+        return StatisticsProof(_problem(path, fault), **vars(proven))
+    return StatisticsProof(**vars(proven), sha256=digest.hexdigest())
 
 
 class _Proven:
@@ -86,8 +79,7 @@ class _Proven:
     def add(self, block: Block, required: Sequence[RequiredRow]) -> Fault | None:
         """Take a block; the first fault in it, and None if it has none."""
         rows = parse_block(block.lines, strict=True)
-        fault = first_fault(rows)
-        if fault is not None:
+        if (fault := first_fault(rows)) is not None:
             return Fault(block.line + fault.line, fault.reason)
         try:
             self._add(rows, required)

@@ -1,11 +1,10 @@
-"""From ended processes to the published record and statistics."""
+"""From an ended process to the published record and statistics."""
 
 from __future__ import annotations
 
 import gzip
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import zstandard
@@ -15,7 +14,7 @@ from apuflow import __version__
 from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.host import host_facts
-from apuflow.core.record import Results, RunRecord, now, scalars
+from apuflow.core.record import RunRecord, now
 from apuflow.gem5.stats.blocks import text_sha256
 from apuflow.run.command import OUTDIR, STATISTICS
 from apuflow.run.process import Compression, Ended, Simulation
@@ -31,59 +30,37 @@ def gem5_version(simout: str) -> str | None:
     return match[1] if match else None
 
 
-def record(
-    simulation: Simulation, attempt: int, started: str, ended: Sequence[Ended], seconds: float
-) -> RunRecord:
-    """The record of a run whose last process decided how it ended."""
-    point, last = simulation.point, ended[-1]
-    ticks = [process.outcome.ticks for process in ended]
-    shas = [process.outcome.statistics.sha256 or "" for process in ended]
+def record(simulation: Simulation, ended: Ended, began: str, seconds: float) -> RunRecord:
+    """The record of a run that ended, in its attempt's directory."""
+    outcome, exit_ = ended.outcome, ended.exit
     provenance = simulation.provenance.model_copy(
         update={
             "apuflow_version": __version__,
-            "gem5_version": last.gem5_version,
+            "gem5_version": ended.gem5_version,
             "container_engine": simulation.container.name,
             "image": simulation.image,
-            "statistics_sha256": " ".join(shas) if all(shas) else None,
+            "statistics_sha256": outcome.statistics.sha256,
         }
     )
-    where = f" (process {last.process.name})" if last.process.name and not last.outcome.completed else ""
     return RunRecord(
-        engine=point.engine,
-        workload=point.workload,
-        direction=point.direction,
-        point=point.point,
-        identity=dict(point.identity),
-        axes=scalars(point.axes),
-        options=scalars(point.options),
-        gfx=point.gfx,
-        release=point.release,
-        release_facts=point.release_facts,
-        status=last.outcome.status,
-        evidence=last.outcome.evidence + where,
-        remedy=last.outcome.remedy,
-        exit_code=last.exit.code,
-        attempt=attempt,
-        started=started,
+        **vars(simulation.point),
+        status=outcome.status,
+        evidence=outcome.evidence,
+        remedy=outcome.remedy,
+        exit_code=exit_.code,
+        attempt=int(ended.directory.name),
+        started=began,
         ended=now(),
         wall_seconds=round(seconds, 3),
-        peak_memory_bytes=max((process.exit.peak_memory_bytes or 0 for process in ended), default=0) or None,
+        peak_memory_bytes=exit_.peak_memory_bytes or None,
         host=host_facts(),
-        command=list(last.command),
+        command=list(ended.command),
         statistics=None,
-        ticks=sum(tick or 0 for tick in ticks) if any(ticks) else None,
+        ticks=outcome.ticks or None,
         provenance=provenance,
         launches=list(simulation.launches),
-        dispatches=[dispatch for process in ended for dispatch in process.dispatches],
-        results=_worst([process.results for process in ended if process.results is not None]),
-    )
-
-
-def _worst(results: Sequence[Results]) -> Results | None:
-    """The results of a run from those of its processes: one that is wrong or not known decides."""
-    order = {False: 0, None: 1, True: 2}
-    return min(
-        results, key=lambda result: (order[result.agree], -(result.max_relative_error or 0.0)), default=None
+        dispatches=list(ended.dispatches),
+        results=ended.results,
     )
 
 
@@ -106,41 +83,23 @@ class Proven(BaseModel):
     files: tuple[ProvenFile, ...]
 
 
-def completed(simulation: Simulation, attempt: Path, ended: Sequence[Ended], draft: RunRecord) -> RunRecord:
+def completed(simulation: Simulation, ended: Ended, draft: RunRecord) -> RunRecord:
     """Move a proven run's statistics to the run directory, then write ``run.json``: the record comes last.
 
     What was proven is noted first: a run that ended is never repeated because publishing was cut short.
     """
-    files = []
-    for process in ended:
-        stem = f"stats-{process.process.name}.txt" if process.process.name else STATISTICS
-        files.append(
-            ProvenFile(
-                source=str((process.directory / OUTDIR / STATISTICS).relative_to(attempt)),
-                name=stem + _SUFFIX[simulation.compress],
-                sha256=process.outcome.statistics.sha256,
-            )
-        )
-    names = [file.name for file in files]
-    final = draft.model_copy(update={"statistics": names[0] if not ended[0].process.name else names})
-    proven = Proven(record=final, files=tuple(files))
+    attempt, outdir = ended.directory, ended.directory / OUTDIR
+    name = STATISTICS + _SUFFIX[simulation.compress]
+    source = str((outdir / STATISTICS).relative_to(attempt))
+    file = ProvenFile(source=source, name=name, sha256=ended.outcome.statistics.sha256)
+    final = draft.model_copy(update={"statistics": name})
+    proven = Proven(record=final, files=(file,))
     write_text(attempt / PROVEN, proven.model_dump_json(indent=1) + "\n")
-    _publish(simulation.run_dir, attempt, proven)
-    for process in ended:
-        shutil.rmtree(process.directory / process.process.home, ignore_errors=True)
-        shutil.rmtree(process.directory / OUTDIR / "fs", ignore_errors=True)
-        (process.directory / OUTDIR / STATISTICS).unlink(missing_ok=True)
+    publish(simulation.run_dir, attempt, proven)
+    shutil.rmtree(attempt / simulation.process.home, ignore_errors=True)
+    shutil.rmtree(outdir / "fs", ignore_errors=True)
+    (outdir / STATISTICS).unlink(missing_ok=True)
     return final
-
-
-def recovered(run_dir: Path) -> RunRecord | None:
-    """Publish what an earlier try proved, if its statistics are still what they were; else None."""
-    found = unpublished(run_dir)
-    if found is None:
-        return None
-    attempt, proven = found
-    _publish(run_dir, attempt, proven)
-    return proven.record
 
 
 def unpublished(run_dir: Path) -> tuple[Path, Proven] | None:
@@ -159,11 +118,13 @@ def unpublished(run_dir: Path) -> tuple[Path, Proven] | None:
     return None
 
 
-def _publish(run_dir: Path, attempt: Path, proven: Proven) -> None:
+def publish(run_dir: Path, attempt: Path, proven: Proven) -> RunRecord:
+    """Publish what a try proved."""
     for item in proven.files:
         if (attempt / item.source).exists() and not _holds(run_dir / item.name, item.sha256):
             _place(attempt / item.source, run_dir / item.name, item.sha256)
     proven.record.write(run_dir / "run.json")
+    return proven.record
 
 
 def _holds(file: Path, sha256: str | None) -> bool:
@@ -176,9 +137,12 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
     Raises:
         EngineError: they are not what was proven.
     """
+    changed = EngineError(
+        "the statistics changed after they were proven", file=source, remedy="check the disk, then run again"
+    )
     if target.suffix not in (".gz", ".zst"):
         if text_sha256(source) != sha256:
-            raise _changed(source)
+            raise changed
         source.replace(target)
         return
     with atomic_write(target) as part:
@@ -190,10 +154,4 @@ def _place(source: Path, target: Path, sha256: str | None) -> None:
                 with part.open("wb") as stream:
                     zstandard.ZstdCompressor(level=9).copy_stream(plain, stream)
         if text_sha256(part, target.suffix) != sha256:
-            raise _changed(source)
-
-
-def _changed(file: Path) -> EngineError:
-    return EngineError(
-        "the statistics changed after they were proven", file=file, remedy="check the disk, then run again"
-    )
+            raise changed

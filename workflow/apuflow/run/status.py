@@ -1,24 +1,120 @@
-"""Where all runs of a project stand: read from their directories alone, while they run and after."""
+"""Where all runs of a project stand: read from their directories alone, while they run and after.
+
+A run that goes on says how far it is in ``progress.json`` of its directory.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from apuflow.core import paths
 from apuflow.core.engines import SIMULATING
 from apuflow.core.errors import AnalysisError
+from apuflow.core.files import write_text
 from apuflow.core.owner import Owner
 from apuflow.core.record import RunRecord, Status, read_run
-from apuflow.core.scheduler import living_jobs
-from apuflow.run.progress import Progress, read_progress, why_lost
+from apuflow.core.scheduler import Placement, end_of, living_jobs
 from apuflow.run.publish import unpublished
+
+_GLOG = re.compile(rb"^[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6}) ", re.M)
+_GUEST_EPOCH = 1_000_000_000
+"""gem5's guests start at this second of the Unix clock (src/sim/syscall_emul.hh, seconds_since_epoch)."""
+_TAIL = 1 << 16
+
+LOST = "lost.txt"
+"""In the directory of a try that left no outcome: why, as far as anybody knows."""
+
+
+class Progress(BaseModel):
+    """A running (or lost) run.
+
+    Attributes:
+        owner: the process that runs it; when that is dead and the file still there, the run was lost.
+        seconds: wall time so far.
+        ticks: simulated ticks reached at the guest's last log line (a lower bound), or None.
+        memory_bytes: memory in use.
+        line: the last thing that the guest said.
+        job, node: where a scheduler has placed it; "" without one.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    point: str
+    attempt: int
+    owner: str
+    started: str
+    seconds: float
+    ticks: int | None = None
+    memory_bytes: int | None = None
+    line: str = ""
+    log: str = ""
+    job: str = ""
+    node: str = ""
+
+    @property
+    def ticks_per_second(self) -> float | None:
+        """Simulated ticks per second of the host's time (a lower bound)."""
+        return self.ticks / self.seconds if self.ticks is not None and self.seconds > 0 else None
+
+    def write(self, path: Path) -> None:
+        """Replace the progress file."""
+        write_text(path, self.model_dump_json())
+
+
+def read_progress(path: Path) -> Progress | None:
+    """The progress file, or None when there is none or it is unreadable."""
+    try:
+        return Progress.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def why_lost(progress: Progress) -> str | None:
+    """What the scheduler says of a run that is gone without an outcome; None where none says anything."""
+    here = Placement.here()
+    if progress.job and progress.job == here.job:
+        return here.taken_back()
+    return end_of(progress.job, progress.memory_bytes)
+
+
+def guest_ticks(text: bytes) -> int | None:
+    """Simulated ticks (picoseconds) at the last glog line, or None.
+
+    glog prints the guest's clock: local time, which without a time zone file is UTC, without the year.
+    """
+    lines = _GLOG.findall(text)
+    if not lines:
+        return None
+    month, day, hour, minute, second, micro = (int(group) for group in lines[-1])
+    start = datetime.fromtimestamp(_GUEST_EPOCH, UTC)
+    try:
+        then = datetime(start.year, month, day, hour, minute, second, micro, UTC)
+    except ValueError:
+        return None
+    micros = (then - start) // timedelta(microseconds=1)
+    return micros * 1_000_000 if micros >= 0 else None
+
+
+def tail(path: Path, limit: int = _TAIL) -> bytes:
+    """The last bytes of a file that may still be growing; empty when there is none."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - limit))
+            return stream.read(limit)
+    except OSError:
+        return b""
+
 
 Jobs: TypeAlias = Callable[[], frozenset[str] | None]
 """Asks which jobs of a scheduler wait or run."""
@@ -51,15 +147,15 @@ class Run:
     engine: str
     workload: str
     point: str
-    state: RunState
-    outcome: str
-    started: str
-    seconds: float
-    ticks: int | None
-    ticks_per_second: float | None
-    memory_bytes: int | None
-    detail: str
-    log: Path
+    state: RunState = RunState.FAILED
+    outcome: str = ""
+    started: str = ""
+    seconds: float = 0.0
+    ticks: int | None = None
+    ticks_per_second: float | None = None
+    memory_bytes: int | None = None
+    detail: str = ""
+    log: Path = Path()
     place: str = ""
 
     @property
@@ -90,22 +186,25 @@ def all_well(selected: Iterable[Run]) -> bool:
 
 
 def _run(engine: str, directory: Path, jobs: Jobs) -> Run | None:
+    run = Run(engine, directory.parent.name, directory.name)
     progress = read_progress(directory / "progress.json")
     if progress is not None and _lives(progress, directory, jobs):
-        return _live(engine, directory, progress, RunState.RUNNING)
+        return replace(_live(run, progress), state=RunState.RUNNING, detail=progress.line)
     published = directory / "run.json"
-    recorded = _recorded(engine, directory, published) if published.exists() else None
+    recorded = _recorded(run, directory, published) if published.exists() else None
     if recorded is not None and recorded.state is RunState.COMPLETED:
         return recorded
     proven = unpublished(directory)
     if proven is not None:
-        return _run_of(engine, directory, proven[1].record, RunState.PROVEN, _NOT_PUBLISHED)
+        ended = _ended(run, directory, proven[1].record)
+        return replace(ended, state=RunState.PROVEN, outcome=RunState.PROVEN, detail=_NOT_PUBLISHED)
     if recorded is not None:
         return recorded
     failures = sorted(directory.glob("attempts/*/failure.json"), key=lambda path: int(path.parent.name))
     if progress is not None and not (failures and failures[-1].parent.name == str(progress.attempt)):
-        return _live(engine, directory, progress, RunState.LOST)
-    return _recorded(engine, directory, failures[-1]) if failures else None
+        why = why_lost(progress) or progress.line
+        return replace(_live(run, progress), state=RunState.LOST, detail=why)
+    return _recorded(run, directory, failures[-1]) if failures else None
 
 
 def _lives(progress: Progress, directory: Path, jobs: Jobs) -> bool:
@@ -124,73 +223,43 @@ def _lives(progress: Progress, directory: Path, jobs: Jobs) -> bool:
         return True  # it has ended just now
 
 
-def _place(progress: Progress) -> str:
+def _live(run: Run, progress: Progress) -> Run:
     owner = Owner.parse(progress.owner)
     host = progress.node or ("" if owner is None or owner.is_here() else owner.host)
-    return " on ".join(filter(None, (f"job {progress.job}" if progress.job else "", host)))
-
-
-def _lost_detail(progress: Progress) -> str:
-    """Why a run is lost, where its scheduler knows; else the last thing that it said."""
-    return why_lost(progress) or progress.line
-
-
-def _live(engine: str, directory: Path, progress: Progress, state: RunState) -> Run:
-    return Run(
-        engine=engine,
-        workload=directory.parent.name,
-        point=directory.name,
-        state=state,
-        outcome="",
+    return replace(
+        run,
         started=progress.started,
         seconds=progress.seconds,
         ticks=progress.ticks,
         ticks_per_second=progress.ticks_per_second,
         memory_bytes=progress.memory_bytes,
-        detail=progress.line if state is RunState.RUNNING else _lost_detail(progress),
         log=Path(progress.log),
-        place=_place(progress),
+        place=" on ".join(filter(None, (f"job {progress.job}" if progress.job else "", host))),
     )
 
 
-def _recorded(engine: str, directory: Path, file: Path) -> Run:
+def _recorded(run: Run, directory: Path, file: Path) -> Run:
     try:
         record = read_run(file)
     except AnalysisError as error:
-        return Run(
-            engine=engine,
-            workload=directory.parent.name,
-            point=directory.name,
-            state=RunState.FAILED,
-            outcome="unreadable record",
-            started="",
-            seconds=0.0,
-            ticks=None,
-            ticks_per_second=None,
-            memory_bytes=None,
-            detail=error.message,
-            log=file,
-        )
+        return replace(run, outcome="unreadable record", detail=error.message, log=file)
+    ended = _ended(run, directory, record)
     if record.status is Status.COMPLETED:
-        return _run_of(engine, directory, record, RunState.COMPLETED, "")
-    return _run_of(engine, directory, record, RunState.FAILED, record.evidence)
+        return replace(ended, state=RunState.COMPLETED)
+    return replace(ended, detail=record.evidence)
 
 
-def _run_of(engine: str, directory: Path, record: RunRecord, state: RunState, detail: str) -> Run:
+def _ended(run: Run, directory: Path, record: RunRecord) -> Run:
     rate = None
     with contextlib.suppress(TypeError, ZeroDivisionError):
         rate = record.ticks / record.wall_seconds if record.ticks is not None else None
-    return Run(
-        engine=engine,
-        workload=directory.parent.name,
-        point=directory.name,
-        state=state,
-        outcome=RunState.PROVEN if state is RunState.PROVEN else record.status,
+    return replace(
+        run,
+        outcome=record.status,
         started=record.started,
         seconds=record.wall_seconds,
         ticks=record.ticks,
         ticks_per_second=rate,
         memory_bytes=record.peak_memory_bytes,
-        detail=detail,
         log=directory / "attempts" / str(record.attempt),
     )

@@ -131,7 +131,8 @@ class Sample:
         self._owner = names.get_indexer(parts.index)
         cost = parts.get("cost", parts["predicted"]).to_numpy(float)
         none = pd.Series(0.0, parts.index)
-        self._expected_noise: Array = (parts.get("doubt", none).to_numpy(float) / OF_INTERVALS) ** 2
+        doubt = parts.get("doubt", none) / OF_INTERVALS
+        self._expected_noise: Array = np.asarray(doubt**2, dtype=np.float64)
         self._away = parts.get("away", none).to_numpy(float)
         farthest = np.ones(len(names))
         np.maximum.at(farthest, self._owner, np.exp(self._away))

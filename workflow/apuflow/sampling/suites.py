@@ -23,7 +23,7 @@ from apuflow.core.scalar import Scalar
 from apuflow.engines.fewer_workgroups import expected_share
 from apuflow.miopen.launch import Launch
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.members import AXIS, Member
+from apuflow.plan.points import AXIS, Member
 from apuflow.rocblas.objects import is_library_kernel
 from apuflow.sampling.estimate import Estimate, Sample
 from apuflow.sampling.runs import Ran, read_ran

@@ -21,7 +21,7 @@ from apuflow.configure import option_rules
 from apuflow.configure.point import Point
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
-from apuflow.plan.members import AXIS, Member, members
+from apuflow.plan.points import AXIS, Member, members
 from apuflow.suites.spec import parse
 from apuflow.suites.step import Step
 

@@ -1,14 +1,29 @@
-"""How points are divided into jobs of a scheduler, and what memory and time each job asks for."""
+"""The order of runs, how they are divided into jobs of a scheduler, and what memory and time each asks for.
+
+The longest runs start first, as many at a time as the memory holds. A list schedule by falling length ends at
+most a third later than the best possible one (R. L. Graham, 1969), where one by chance may take twice as
+long: the long run that was left for the end.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from apuflow.configure.point import Point
 from apuflow.engines import get_engine
 from apuflow.plan.manifest import Task
+
+MEMORY = "expected_mb"
+"""Snakemake resource: memory that a run is expected to take; ``mem_mb`` is the limit at which it is ended."""
+_MEMINFO = Path("/proc/meminfo")
+_SHORT_SECONDS = 60.0
+"""A run below that waits for others of its machine: gem5's start is up to half of it."""
+
+_MACHINES = 1 << 16
 
 MARGIN = 4
 """A job asks for this many times its expected time: nine of ten estimates are less than 85 % off."""
@@ -26,6 +41,34 @@ strikes first, and its record names it."""
 LEAST_MEMORY_MB = 4000
 MEMORY_MARGIN = 2
 """A run is ended above this many times its estimated memory: room for a wrong estimate, none for a leak."""
+
+
+def priority(seconds: float | None, machine: str | None = None) -> float:
+    """Snakemake's priority of a run and of what is made for it; below that of all other jobs.
+
+    Args:
+        seconds: expected; None: not known, then it is one of the first.
+        machine: what names the machine, where runs of one share gem5's start. Short ones then come last,
+            machine by machine.
+    """
+    if seconds is None:
+        return -1e-9
+    if machine is None or seconds >= _SHORT_SECONDS:
+        return -1.0 / (1.0 + seconds)
+    turn = int(hashlib.sha256(machine.encode()).hexdigest(), 16) % _MACHINES
+    return -1.0 - (turn + 0.5 / (1.0 + seconds)) / _MACHINES
+
+
+def available_memory_mb() -> int:
+    """Memory that this machine has to give now, in MB; all of it where the system does not say."""
+    try:
+        for line in _MEMINFO.read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == "MemAvailable":
+                return int(value.split()[0]) >> 10
+    except (OSError, ValueError, IndexError):
+        pass
+    return (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) >> 20
 
 
 def expected_memory(point: Point) -> int:

@@ -1,14 +1,20 @@
-"""What a run leaves beside its record, as one file: storage takes one file whole or not at all."""
+"""What a run leaves, packed: all of it as one file for storage, and texts that are long."""
 
 from __future__ import annotations
 
 import contextlib
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from apuflow.core.files import atomic_write
+import zstandard
 
+from apuflow.core.files import atomic_write, write_text
+
+LONGEST = 16 << 20
+"""Bytes of a text that stays as it is: what gem5 and its guest print may be gigabytes."""
+
+_SHOWN = 64 << 10
 _LEFT_OUT = ("run.json", ".lock", "progress.json")
 """The record is an output of its own; the others say that a run goes on."""
 
@@ -46,3 +52,25 @@ def bundled(run_dir: Path, finished: str | None, failed: str | None) -> Iterator
         raise
     if finished is not None:
         pack(run_dir, Path(finished))
+
+
+def pack_texts(files: Iterable[Path]) -> None:
+    """Compress each text that is longer than LONGEST.
+
+    ``NAME.zst`` has all of it; ``NAME`` keeps its beginning and end, with a line about it between them.
+    """
+    for file in files:
+        try:
+            size = file.stat().st_size
+        except OSError:
+            continue
+        if size > LONGEST and not file.is_symlink():
+            packed = file.with_name(f"{file.name}.zst")
+            with atomic_write(packed, flush=False) as part, file.open("rb") as text, part.open("wb") as out:
+                zstandard.ZstdCompressor(level=3).copy_stream(text, out)
+            with file.open("rb") as text:
+                head = text.read(_SHOWN).decode(errors="replace")
+                text.seek(-_SHOWN, 2)
+                tail = text.read().decode(errors="replace")
+            note = f"[apuflow: {size:,} bytes are too long for a text; all of it: zstd -dc {packed.name}]"
+            write_text(file, f"{head}\n{note}\n{tail}")

@@ -1,8 +1,10 @@
-"""Whether Snakemake's executor for Slurm hears of the end of its jobs."""
+"""Where Snakemake by itself would forget a job, wait for ever, or keep a core busy (snakemake 9.27)."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from apuflow.core.errors import EngineError
@@ -10,6 +12,54 @@ from apuflow.core.scheduler import ask
 
 _LOOKS = 3
 """Times its first wait that squeue must know a job that has ended, or the executor does not trust it."""
+
+
+def keep_followers(dag: Any) -> None:
+    """Let a job without output run, though a running one has already written the ancient input it waits for.
+
+    After a checkpoint Snakemake decides anew which jobs run. Whether a job that follows a running one runs,
+    it asks that running job alone; if it then finds that all files between the two are ancient and there, it
+    forgets the follower and all that need it, and the workflow ends well without its results (snakemake
+    9.27, ``DAG.update_needrun``). A running job's files are there from when it writes them until its process
+    has ended.
+
+    Args:
+        dag: Snakemake's jobs; its method ``update_needrun`` is replaced.
+    """
+    decide = dag.update_needrun
+
+    async def decide_and_keep(*arguments: Any, **named: Any) -> None:
+        taken = [file.flags for file in _awaited(dag) if file.flags.pop("ancient", False)]
+        try:
+            await decide(*arguments, **named)
+        finally:
+            for flags in taken:
+                flags["ancient"] = True
+
+    dag.update_needrun = decide_and_keep
+
+
+def _awaited(dag: Any) -> Iterator[Any]:
+    """Files that running jobs make for jobs whose output is not there; a group's jobs are none of ours."""
+    for running in list(dag._running):
+        for follower, files in dag.depending.get(running, {}).items():
+            made = (
+                file.storage_object.exists() if file.is_storage else Path(file).exists()
+                for file in follower.output
+            )
+            if not all(made):
+                yield from files
+
+
+def lift_rate_limit(scheduler: Any) -> None:
+    """Take the limit on jobs per second off a scheduler whose jobs run on this machine.
+
+    With it (its default, 100 per second) each look at the waiting jobs orders another look a second later,
+    and each job that ends adds one more such chain: after some dozens of jobs one core does nothing but look
+    as long as jobs wait (snakemake 9.27, ``JobScheduler.schedule``). The number of cores limits local jobs
+    anyway; on a cluster, where the limit protects the queue, it stays.
+    """
+    scheduler.job_rate_limiter = None
 
 
 def check_states_are_known(settings: Any) -> None:
