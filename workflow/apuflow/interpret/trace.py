@@ -91,13 +91,14 @@ class Accesses:
     Attributes:
         group: number of the workgroup in the grid, in the order of dispatch. turn: how many vector memory
             instructions the wavefront had executed. line: address over 64.
-        loads: whether it is read; atomics are not.
+        loads, atomics: whether it is read, or changed by an atomic; else it is written.
     """
 
     group: NDArray[np.int64]
     turn: NDArray[np.int64]
     line: NDArray[np.int64]
     loads: Lanes
+    atomics: Lanes
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class Trace:
         self._turns = np.zeros(waves, np.int64)
         self._queue = np.zeros(waves, np.uint64)
         self._pending = {kind: np.zeros(waves, np.int64) for kind in ("vector", "scalar", "lds", "flat")}
-        self._parts: list[tuple[Array, Array, Array, bool]] = []
+        self._parts: list[tuple[Array, Array, Array, str]] = []
         self._blocks: dict[int, tuple[list[_Event], int]] = {}
         self._numbers: tuple[Lds | None, Array] = None, np.zeros(0, np.int64)
 
@@ -226,7 +227,7 @@ class Trace:
         self.idle += int(np.count_nonzero(~new.any(1)))
         wave, _ = np.nonzero(new)
         number = self._group_numbers(waves)[waves.group[wave]]
-        self._parts.append((number, self._turns[waves.number[wave]], lines[new], unit(found) == "load"))
+        self._parts.append((number, self._turns[waves.number[wave]], lines[new], unit(found)))
 
     def _group_numbers(self, waves: Waves) -> Array:
         if self._numbers[0] is not waves.lds:
@@ -251,9 +252,9 @@ class Trace:
         counts = dict.fromkeys(UNITS, 0)
         for found, times in executed.instructions.items():
             counts[unit(found)] += times
-        parts = self._parts or [(*(np.zeros(0, np.int64),) * 3, False)]
+        parts = self._parts or [(*(np.zeros(0, np.int64),) * 3, "load")]
         group, turn, line = (np.concatenate([part[place] for part in parts]) for place in range(3))
-        loads = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
+        units = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
         return Traced(
             workgroups=executed.workgroups,
             wavefronts=executed.wavefronts,
@@ -269,5 +270,5 @@ class Trace:
             lds_waits=self.waits["lds"],
             bank_turns=self.bank_turns,
             code_bytes=sum(found.size for found in executed.instructions),
-            accesses=Accesses(group, turn, line, loads),
+            accesses=Accesses(group, turn, line, units == "load", units == "atomic"),
         )

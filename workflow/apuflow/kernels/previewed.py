@@ -126,6 +126,7 @@ def traced_profile(traced: Traced) -> Profile:
         walk_rounds=min(load.pages / traced.workgroups * load.sharing, 1.0) if load else 0.0,
         store_rounds=traced.store_waits / waves,
         stores_last=_stores_last(seen),
+        line_atomics=_most_on_a_line(seen.line[seen.atomics]),
         scalar_again=max(0.0, traced.scalar_waits / waves - 1.0),
         lds_bytes=traced.lds_bytes,
         vgprs=traced.registers,
@@ -154,6 +155,10 @@ def _stream(kind: Kind, instructions: float, seen: Accesses, chosen: Chosen) -> 
         line_sharing=shared,
         resident=kind == "load",
     )
+
+
+def _most_on_a_line(lines: Array) -> float:
+    return float(np.unique(lines, return_counts=True)[1].max(initial=0))
 
 
 def _pairs(group: Array, place: Array) -> int:
