@@ -42,7 +42,6 @@ def gradient_sums(facts: Facts) -> Profile:
                 lines=lines_of(parts * weights),
                 pages=pages_of(parts * weights),
                 sharing=near,
-                lockstep=TOGETHER,
             ),
             Stream(
                 "store",
@@ -51,7 +50,6 @@ def gradient_sums(facts: Facts) -> Profile:
                 lines=lines_of(weights),
                 pages=pages_of(weights),
                 sharing=near,
-                lockstep=TOGETHER,
                 resident=False,
             ),
         ),

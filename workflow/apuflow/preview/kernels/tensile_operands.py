@@ -45,11 +45,6 @@ class _Operand(NamedTuple):
             return max(1.0, PAGE / 4 / max(1, self.leading) / self.tile)
         return max(1.0, PAGE / 4 / self.tile)
 
-    @property
-    def step_pages(self) -> float:
-        """Pages that a workgroup needs for a step in which it needs new ones."""
-        return (self.tile if self.along_k else self.depth) * 4 * self.leading / PAGE
-
     def lines(self, k: int, splits: bool) -> tuple[float, float]:
         """With one tile of the other matrix: of all instructions, and distinct ones of each workgroup."""
         accesses = distinct = 0.0
@@ -134,10 +129,7 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
                 batch * pages_of(operand.outer * k),
                 "device",
                 step * (along_m + along_n),
-                float(min(4, waves)),
-                sharing,
-                0.5,
-                step_pages=operand.step_pages,
+                sharing=sharing,
                 line_sharing=max(1.0, operand.others * distinct / lines),
                 readers_apart=min(float(starts), apart_readers),
                 apart_bytes=apart,
