@@ -1,8 +1,8 @@
 """The learned correction of the timing model: extremely random trees on physical quantities.
 
-``python -m apuflow.score.train`` writes the trees to ``residual.csv.xz``, from the recorded runs. Their target
-is the logarithm of recorded over modelled cycles. Each fifth of the trees has not seen a fifth of the layers.
-The score of a recorded run takes these trees alone, so that its error is that of a new layer.
+``python -m apuflow.score.train`` writes the trees to ``residual.csv.xz``, from the recorded runs. Their
+target is the logarithm of recorded over modelled cycles. Each fifth of the trees has not seen a fifth of the
+layers. The score of a recorded run takes these trees alone, so that its error is that of a new layer.
 Source: Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
 """
 

@@ -56,12 +56,10 @@ _WIDTHS = {
     11: _Width(40, 2, 1, 1, "v64 s51", 7470.0, 60),
 }
 LONG_ROW = 9
-"""Width from which on a row's LDS reads stand well before what needs them."""
+"""Width up to which the code of a row grows less than its products."""
 _WAITS = 0.85
 """``s_waitcnt`` per LDS read: some wait for two."""
 _WAITS_BACKWARD = {3: 0.6, 5: 0.4, 7: 0.5, 9: 0.28, 11: 0.45}
-_AHEAD = 5
-"""``LONG_ROW`` backward without a stride."""
 _WHOLE_STACK = 8
 """Output channels with which the compiler keeps addresses of 5x5 filters, backward, in registers."""
 _BY_ROWS = 14.0

@@ -25,8 +25,6 @@ from apuflow.preview.profile import Profile, Stream
 
 _WRITTEN_OUT = 2
 """Full rows of an image up to which the code names every address, and reads of the LDS are of four floats."""
-_AHEAD = 5
-"""Width of a filter from which on LDS reads stand well before what needs them."""
 _UNEVEN = 0.45
 """Stores for each weight, where the weights of an output channel are an even number: some in twos, threes and
 fours."""

@@ -12,9 +12,6 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.lines import lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
-TOGETHER = 0.6
-"""How far workgroups that share a page arrive together."""
-
 
 def gradient_sums(facts: Facts) -> Profile:
     """A work-item for up to four neighbouring weights."""
