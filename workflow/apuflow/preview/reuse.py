@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from apuflow.preview.lines import LINE
 from apuflow.preview.profile import Stream, Tiles
 from apuflow.preview.tables import Accesses, Array, Table
 
@@ -63,13 +64,17 @@ def copies_of(stream: Table[Stream], tiles: Table[Tiles], used: Array, resident:
 def found_in_tcc(loads: Accesses) -> Array:
     """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
 
-    A product's workgroups keep in step, and read a tile while others do.
+    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile of the
+    first operand are in one compute unit, none brings it for another. A matrix that fits the TCC stays there.
     """
     stream, running, capacity = loads.streams, loads.running, loads.machines.tcc_bytes
     in_step = touched(loads.tiles, np.minimum(running, loads.profiles.workgroups))
     between = np.where(stream.tiled, in_step, running * np.maximum(stream.window_bytes, 64.0))
     from_begin = stream.cyclic * kept_from_begin(capacity, between)
-    return from_begin + (1.0 - stream.cyclic) * survives(capacity, between)
+    found = from_begin + (1.0 - stream.cyclic) * survives(capacity, between)
+    alone = np.where(stream.operand, 0.0, np.gcd(loads.tiles.column, loads.used) / loads.used)
+    product = np.maximum(found * (1.0 - alone), survives(capacity, stream.lines * LINE))
+    return np.where(stream.tiled, product, found)
 
 
 def survives(capacity: Number, need: Number) -> Number:
