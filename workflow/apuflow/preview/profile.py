@@ -65,25 +65,33 @@ class Stream(NamedTuple):
         at_once: of the reads of lines that other compute units have read, those that come before the
             line has. The TCC of v24.0 asks the directory for each of them: all of the memory reads beyond
             its misses on gfx902; there are none on v23.0.
-        steps: of a product, of whose operand that lies along k the lines are read (0: another stream).
+        steps: of a loop, in which lines of a product are read; along_k: an operand of it that lies along k.
+            Its lines need no new pages, which would bring compute units in step again.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
         sharing: workgroups that touch the same page.
         line_sharing: workgroups that read the same line.
         resident: the CPU wrote the buffer before the launch (inputs).
         argument: the kernel argument that has the buffer, where others of its size are not accessed.
-        far_bytes: of the buffer and others, read from begin to end between two uses by workgroups that do not
-            run at the same time (0: all do).
+        readers_apart: sets of workgroups that read the same line at different times, each set at one time.
+        apart_bytes: that a workgroup touches between two of these times.
+        far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
+        cyclic: how far these bytes are the buffer itself, which is read from begin to end each time; where a
+            group reuses lines, its ``window_bytes`` are. Half, where it is read twice and workgroups drift
+            apart.
+        in_turn: the wavefronts of a compute unit load their lines again in turn, each after all others: the
+            TCP holds them all, or none.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated: of stores that go to the same lines again: they do so "beside" each other (wavefronts and
             workgroups in step), "next" (workgroups that follow one another), or "later" (other instructions,
             workgroups far away).
+        every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
+        following: so many that follow one another read the same lines (0: not known).
+        next_to: workgroups among which are those that read the same line, at about the same time (0: all).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
-        cyclic: how far a group that reuses lines reads its ``window_bytes`` from begin to end each time.
-            Half, where it reads them twice and workgroups drift apart.
-        operand: of the product: 0 for the first operand, 1 for the second.
         writers: of a store, workgroups that each write a part of the same line (0: not many).
         at_a_time: lines that each of these stores to before it waits.
+        just_loaded: of a store, that the wavefront has loaded the same lines right before.
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
     """
@@ -99,17 +107,24 @@ class Stream(NamedTuple):
     line_sharing: float = 1.0
     resident: bool = True
     argument: str = ""
+    readers_apart: float = 1.0
+    apart_bytes: float = 0.0
     far_bytes: float = 0.0
     cyclic: float = 0.0
+    in_turn: bool = False
     group_bytes: float = 0.0
     repeated: Literal["beside", "next", "later"] = "beside"
+    every: int = 0
+    following: int = 0
+    next_to: int = 0
     tiles: Tiles | None = None
-    operand: int = 0
     writers: float = 0.0
     at_a_time: float = 1.0
+    just_loaded: bool = False
     adders: Adders | None = None
     at_once: float = 0.0
     steps: float = 0.0
+    along_k: bool = False
     beside: float = 0.0
 
     @property
@@ -121,6 +136,11 @@ class Stream(NamedTuple):
     def adding(self) -> bool:
         """Whether other workgroups add to the same elements."""
         return self.adders is not None
+
+    @property
+    def operand(self) -> int:
+        """Of a product's ``tiles``: 0 for the first operand, 1 for the second."""
+        return 0 if self.every else 1
 
 
 class Profile(NamedTuple):

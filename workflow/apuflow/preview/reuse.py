@@ -1,7 +1,4 @@
-"""What the TCP and the TCC still have of lines that are loaded again.
-
-Tables and arrays have a row for each stream.
-"""
+"""What the TCP and the TCC still have of lines that are loaded again."""
 
 from __future__ import annotations
 
@@ -12,22 +9,40 @@ import numpy as np
 from apuflow.preview.lines import LINE
 from apuflow.preview.profile import Stream, Tiles
 from apuflow.preview.tables import Accesses, Array, Table
+from apuflow.preview.tiles import apart, step_bytes, touched, units, until_again
 
 Number = TypeVar("Number", float, Array)
 
+IN_STEP = 0.92
+"""Of the lines that workgroups in step read for one another, those that the TCC still has."""
+SEVERAL_TCCS, LONGER = 4, 2.0
+"""TCCs of one directory from which on lines wait there, and are on their way for so many times as long."""
 OUT_OF_REACH = 15.0
 """Steps along k after which half of the workgroups that read an operand along it have drifted apart, where a
 compute unit has several."""
+MANY_STEPS, MANY = 22.0, 8
+"""Steps along k after which workgroups of units that have so many of them are half out of step: of products
+of SqueezeNet's convolutions on 16 units (gem5 v24.0.0.1), 0.4 to 0.5 of the other units ask at once up to 10
+steps or with three workgroups on each, 0.17 after 18 and 0.07 after 27 and 36 with nine and ten."""
+BUSY_MEMORY, AS_BUSY = 0.4, 0.7
+"""How much less a TCP has to keep of windows where wavefronts wait for memory instead of going on to further
+lines, and the time of the DRAM over that of the busiest compute unit's scalar ALU at half of it: of the
+loads of 3x66x57x57 on 7 units that may find their line, 0.9 do (0.72 by what the wavefronts load alone)."""
+SHARED_TILES = 0.8
+"""How far workgroups of a compute unit that share lines of tiles are at the same step."""
 
 
 def reused_in_tcp(loads: Accesses) -> Array:
     """Accesses of a load that find their line in the TCP, brought by workgroups beside or before them."""
     stream, tiles, used, resident = loads.streams, loads.tiles, loads.used, loads.resident
     capacity = loads.machines.tcp_bytes
-    copies = stream.lines * copies_of(stream, tiles, used, resident)
+    copies = stream.lines * copies_of(stream, tiles, used, resident, loads.busiest)
     own = resident * np.where(stream.group_bytes > 0.0, stream.group_bytes, stream.window_bytes)
-    between = np.where(stream.tiled, step_bytes(tiles, resident, used), own)
-    together = np.where(stream.reuse == "none", 0.0, survives(capacity, between))
+    in_step = own + SHARED_TILES * (step_bytes(tiles, resident, used) - own)
+    between = np.where(stream.tiled, in_step, own)
+    between = np.where(stream.in_turn, between * going_on(loads), between)
+    together = np.where(stream.in_turn, kept_from_begin(capacity, between), survives(capacity, between))
+    together = np.where(stream.reuse == "none", 0.0, together)
     reused = stream.beside + np.maximum(0.0, stream.accesses - stream.beside - copies) * together
     more = np.minimum(copies, stream.accesses) - stream.lines * units(tiles, stream.operand, used)
     turns = until_again(tiles, stream.operand, resident, used)
@@ -35,46 +50,82 @@ def reused_in_tcp(loads: Accesses) -> Array:
     return reused + np.where(stream.tiled, later, 0.0)
 
 
+def going_on(loads: Accesses) -> Array:
+    """Part of the wavefronts that go on to further lines; the others wait for memory."""
+    machines, counts = loads.machines, loads.counts
+    issuing = counts.scalar_issues * machines.issue_period * machines.gpu_ns / loads.used
+    bytes_ns = machines.dram.peak_bytes_per_ns * machines.directories
+    fetching = 2 * LINE * loads.sum(loads.streams.lines)[loads.owner] / bytes_ns  # read, and written back
+    return 1.0 - BUSY_MEMORY * fetching / (fetching + AS_BUSY * issuing)
+
+
 def asked_at_once(loads: Accesses) -> Array:
     """Reads of a line of a product by other units in the same step, before it has come for the first time.
 
-    One workgroup on each unit stays in step with the others. Several queue at their unit's link, and drift
-    apart where an operand lies along k: its lines need no new pages, which would bring units in step again.
+    One workgroup on each unit stays in step with the others. Several drift apart, and queue at their unit's
+    link, but not where four TCCs and more ask one directory: lines wait there meanwhile.
     """
-    stream = loads.streams
+    stream, machines, resident, running = loads.streams, loads.machines, loads.resident, loads.running
     others = np.minimum(units(loads.tiles, stream.operand, loads.used), stream.line_sharing) - 1.0
-    begin = np.minimum(1.0, loads.running / loads.profiles.workgroups)
+    begin = np.minimum(1.0, running / np.where(stream.every > 0, stream.every, loads.profiles.workgroups))
     asked = stream.at_once * np.maximum(0.0, others) * begin
-    queued = 1.0 + ((loads.resident - 1) / (2 * loads.machines.tccs)) ** 1.5
-    drifting = 1.0 + (stream.steps / OUT_OF_REACH) ** 2
-    return np.where((loads.resident > 1) & (stream.steps > 0.0), asked / drifting / queued, asked)
+    drifting = np.where(stream.along_k, (stream.steps / OUT_OF_REACH) ** 2, 0.0)
+    all_run = running >= loads.profiles.workgroups
+    waiting = all_run & stream.along_k & (machines.directories == 1) & (machines.tccs >= SEVERAL_TCCS)
+    apart = 1.0 + drifting + (stream.steps / MANY_STEPS) ** 2 * ((resident - 1) / (MANY - 1)) ** 3
+    queued = np.where(stream.along_k, 1.0 + ((resident - 1) / (2 * machines.tccs)) ** 1.5, 1.0)
+    several = np.where(waiting, LONGER * asked / (1.0 + drifting / LONGER**2), asked / apart / queued)
+    return np.where(resident == 1, asked, several)
 
 
-def copies_of(stream: Table[Stream], tiles: Table[Tiles], used: Array, resident: Array) -> Array:
+def copies_of(
+    stream: Table[Stream], tiles: Table[Tiles], used: Array, resident: Array, busiest: Array
+) -> Array:
     """How often a line of a stream comes to compute units, if workgroups of one unit share what they can.
 
-    Those share lines that run on one compute unit at the same time: every ``used``-th of the grid.
+    Those share lines that run on one compute unit at the same time: every ``used``-th of the grid. Where
+    those that read the same lines are far apart in it, only the first of each unit begin together, and share.
+    Later workgroups come to whichever unit has room: so many that follow one another are on fewer units, as
+    many as if each had been drawn at random.
     """
-    shared = np.maximum(1.0, stream.line_sharing)
+    shared, begin = np.maximum(1.0, stream.line_sharing), resident / busiest
     first, second = apart(tiles, resident, used)
-    in_step = np.maximum(1.0, shared * np.where(stream.operand, second, first) / resident)
-    return np.where(stream.tiled, in_step, np.minimum(shared, used))
+    spaced = np.minimum(resident, stream.every // np.gcd(stream.every, used))
+    first = np.where(stream.tiled, first, spaced)
+    following = 1.0 + (resident - 1) * np.minimum(1.0, used / np.maximum(stream.following, 1))
+    second = np.where(stream.tiled, second, np.where(stream.following > 0, following, 0.0))
+    far = np.maximum(1.0, shared * (begin * first / resident + 1.0 - begin))
+    near = np.where(second > 0.0, np.maximum(1.0, shared * second / resident), np.minimum(shared, used))
+    later = np.minimum(near, used * (1.0 - (1.0 - 1.0 / used) ** shared))
+    near = np.where(stream.following > 0, begin * near + (1.0 - begin) * later, near)
+    return np.where(stream.every > 0, far, near)
+
+
+def of_a_tile(stream: Table[Stream], tiles: Table[Tiles]) -> Array:
+    """Workgroups that read a line of the first operand as one of their tile; others read its edges."""
+    return np.maximum(1.0, stream.line_sharing * (1.0 - tiles.first_edge))
 
 
 def found_in_tcc(loads: Accesses) -> Array:
     """Part of the loads of lines that other running workgroups have loaded that finds them in the TCC.
 
-    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile of the
-    first operand are in one compute unit, none brings it for another. A matrix that fits the TCC stays there.
+    A product's workgroups keep in step, and read a tile while others do. Where all that read a tile are in
+    one compute unit, none brings it for another. A matrix that fits the TCC stays there. So 100 x 1024 x 512
+    on 32 and 64 units, with four and ten workgroups each, has 217,000, 141,000, 122,000 and 63,000 TCC read
+    misses in gem5, in the preview 192,000, 153,000, 139,000 and 80,000.
     """
-    stream, running, capacity = loads.streams, loads.running, loads.machines.tcc_bytes
-    in_step = touched(loads.tiles, np.minimum(running, loads.profiles.workgroups))
-    between = np.where(stream.tiled, in_step, running * np.maximum(stream.window_bytes, 64.0))
-    from_begin = stream.cyclic * kept_from_begin(capacity, between)
-    found = from_begin + (1.0 - stream.cyclic) * survives(capacity, between)
-    alone = np.where(stream.operand, 0.0, np.gcd(loads.tiles.column, loads.used) / loads.used)
-    product = np.maximum(found * (1.0 - alone), survives(capacity, stream.lines * LINE))
-    return np.where(stream.tiled, product, found)
+    stream, tiles, used, running = loads.streams, loads.tiles, loads.used, loads.running
+    capacity = loads.machines.tcc_bytes
+    between = np.where(stream.next_to > 0, np.minimum(running, stream.next_to), running)
+    between = between * np.maximum(stream.window_bytes, 64.0)
+    drifted = found_again(capacity, between, np.where(stream.reuse == "group", stream.cyclic, 0.0))
+    together = IN_STEP * survives(capacity, touched(tiles, np.minimum(running, loads.profiles.workgroups)))
+    beside = np.maximum(drifted, together)
+    same_tile = (of_a_tile(stream, tiles) - 1.0) / np.maximum(1e-9, stream.line_sharing - 1.0)
+    alone = np.minimum(1.0, same_tile) * np.gcd(stream.every, used) / used
+    beside = beside * np.where(stream.every > 0, 1.0 - alone, 1.0)
+    product = np.maximum(beside, survives(capacity, stream.lines * LINE))
+    return np.where(stream.tiled, product, drifted)
 
 
 def survives(capacity: Number, need: Number) -> Number:
@@ -86,6 +137,11 @@ def survives(capacity: Number, need: Number) -> Number:
     return 1.0 / (1.0 + 0.35 * (need / capacity) ** 3)
 
 
+def found_again(capacity: Array, need: Array, cyclic: Array) -> Array:
+    """Part of the reuse that a cache serves: ``cyclic`` of it reads from begin to end each time."""
+    return cyclic * kept_from_begin(capacity, need) + (1.0 - cyclic) * survives(capacity, need)
+
+
 def kept_from_begin(capacity: Number, need: Number) -> Number:
     """Part of a buffer that is still in the cache when it is read once more from its begin.
 
@@ -94,47 +150,3 @@ def kept_from_begin(capacity: Number, need: Number) -> Number:
     x 256, 128 x 96 x 256 on 4 units, gem5).
     """
     return 1.0 / (1.0 + (need / (0.68 * capacity)) ** 6)
-
-
-# Lines that the workgroups of a tiled matrix product share, on a compute unit and over all.
-
-
-def touched(tiles: Table[Tiles], running: Array) -> Array:
-    """Bytes that ``running`` workgroups read between two uses of a line, all of them in the same step."""
-    first = tiles.first_bytes * np.minimum(tiles.column, running)
-    return first + tiles.second_bytes * np.ceil(running / tiles.column)
-
-
-def apart(tiles: Table[Tiles], resident: Array, used: Array) -> tuple[Array, Array]:
-    """Tiles of either operand that have as many lines as ``resident`` workgroups of a unit read in a step.
-
-    Neighbours share some.
-    """
-    first = np.minimum(resident, _turn(tiles, used))
-    second = 1.0 + (resident - 1) * np.minimum(1.0, used / tiles.column)
-    beside = (first - 1.0) / np.maximum(1.0, tiles.column - 1.0)
-    following = np.minimum(1.0, tiles.column / used) * (second - 1.0) / second
-    return first * (1.0 - tiles.first_edge * beside), second * (1.0 - tiles.second_edge * following)
-
-
-def step_bytes(tiles: Table[Tiles], resident: Array, used: Array) -> Array:
-    """Bytes that ``resident`` workgroups of a unit read in a step."""
-    first, second = apart(tiles, resident, used)
-    return tiles.first_bytes * first + tiles.second_bytes * second
-
-
-def until_again(tiles: Table[Tiles], operand: Array, resident: Array, used: Array) -> Array:
-    """Bytes that a unit's workgroups read until others of them come back to a tile of an operand."""
-    turn = _turn(tiles, used)
-    between = np.where(operand, np.minimum(turn, resident), turn)
-    return tiles.steps * step_bytes(tiles, between, used)
-
-
-def units(tiles: Table[Tiles], operand: Array, used: Array) -> Array:
-    """Compute units that read the same line of an operand."""
-    return np.where(operand, np.minimum(used, tiles.column), used)
-
-
-def _turn(tiles: Table[Tiles], used: Array) -> Array:
-    """Workgroups of a unit after which it has the first tile of the first operand again."""
-    return tiles.column // np.gcd(tiles.column, used)

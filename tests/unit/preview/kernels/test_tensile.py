@@ -18,7 +18,7 @@ from apuflow.preview.kernels.registry import profile
 from apuflow.preview.kernels.tensile import adders, has_counts
 from apuflow.preview.machine import GpuModel, machine
 from apuflow.preview.process import steps
-from apuflow.preview.profile import Adders, Stream, Tiles
+from apuflow.preview.profile import Adders, Stream
 from apuflow.preview.reuse import copies_of
 from apuflow.preview.step import alone
 from apuflow.preview.tables import NO_TILES, Table
@@ -199,16 +199,22 @@ def test_tries_of_an_addition(adding: float, used: int, running: int, groups: in
     assert tries(one, *np.array([[used], [running], [groups]]))[0] == swaps
 
 
-def copies(stream: Stream, used: int, resident: int) -> float:
+def copies(stream: Stream, used: int, resident: int, busiest: int) -> float:
     table = Table.of([stream])
-    return float(copies_of(table, table.inner("tiles", NO_TILES), *np.array([[used], [resident]]))[0])
+    machine = np.array([[used], [resident], [busiest]])
+    return float(copies_of(table, table.inner("tiles", NO_TILES), *machine)[0])
 
 
 def test_workgroups_of_one_unit_share_lines_in_the_tcp() -> None:
     """8 tiles along m on 4 units: a unit has the same two of them again and again."""
-    tiles = Tiles(8, 1024.0, 1024.0, 0.0, 0.0, 4)
-    a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, tiles=tiles)
-    b = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=8.0, tiles=tiles, operand=1)
-    assert copies(a, used=4, resident=4) == 16 * 2 / 4
-    assert copies(b, used=4, resident=4) == 8 * (1 + 3 * 4 / 8) / 4
-    assert copies(a, used=4, resident=1) == 16.0
+    a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
+    b = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=8.0, following=8)
+    assert copies(a, used=4, resident=4, busiest=4) == 16 * 2 / 4
+    assert copies(b, used=4, resident=4, busiest=4) == 8 * (1 + 3 * 4 / 8) / 4
+    assert copies(a, used=4, resident=1, busiest=1) == 16.0
+
+
+def test_workgroups_that_begin_when_others_end_share_little() -> None:
+    """Four of eight on a unit begin together, and bring two tiles; the others each bring their own."""
+    a = Stream("load", 1.0, 1.0, 1.0, 1.0, line_sharing=16.0, every=8)
+    assert copies(a, used=4, resident=4, busiest=8) == 16 * (2 + 4) / 8

@@ -174,16 +174,18 @@ def sgemm(facts: Facts) -> Profile:
         Stream(
             "load", loads_a, lines_a, a.lines, a.pages, "device", of_a + of_b,
             sharing=_sharing(m, k, along_a, tiles_n) * a.in_page, line_sharing=tiles_n / (1.0 - edge_a),
-            far_bytes=4.0 * (m * k + TILE * (m + k)), tiles=tiles,
-            at_once=AT_ONCE, steps=float(steps * along_a),
+            far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=1.0, every=tiles_m, tiles=tiles,
+            at_once=AT_ONCE, steps=float(steps), along_k=along_a,
         ),
         Stream(
             "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b,
             sharing=_sharing(n, k, along_b, tiles_m) * b.in_page, line_sharing=tiles_m / (1.0 - edge_b),
-            tiles=tiles, operand=1,
-            at_once=AT_ONCE, steps=float(steps * along_b),
+            tiles=tiles, at_once=AT_ONCE, steps=float(steps), along_k=along_b,
         ),
-        Stream("store", stores, written, c.lines, c.pages, sharing=sharing, resident=False),
+        Stream(
+            "store", stores, written, c.lines, c.pages,
+            sharing=sharing, resident=False, just_loaded=added,
+        ),
     )  # fmt: skip
     if added:
         streams += (Stream("load", stores, written, c.lines, 0.0, sharing=sharing),)

@@ -53,6 +53,7 @@ def pooling_backward(facts: Facts) -> Profile:
     buffers = 2 if maximum else 1
     loads = float(tiles.loads * planes if maximum else rows * columns * groups * waves)
     read = lines_of(planes * oh * ow)
+    in_row = ceil(w / (g0 * p0)) + 1
     # Trips across a tile go to the same lines one after the other; the mask has a byte for each element.
     window = LINE * tiles.load_lines / max(1.0, tiles.loads) * (1.25 if maximum else 1.0)
     gradient = Stream(
@@ -65,6 +66,8 @@ def pooling_backward(facts: Facts) -> Profile:
         window,
         sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
         line_sharing=max(1.0, tiles.own_lines * planes / read),
+        following=in_row,
+        next_to=in_row,
         at_once=0.35,
     )
     mask = gradient._replace(

@@ -296,6 +296,7 @@ def softmax(facts: Facts) -> Profile:
             sharing=sharing,
             line_sharing=line_sharing,
             cyclic=(1.0 if forward else 0.5) if batch == 1 else 0.0,
+            following=0 if batch == 1 else round(line_sharing),
             at_once=(0.6 if forward else 0.95) if spatial > 1 else 0.0,
             beside=beside,
         )
