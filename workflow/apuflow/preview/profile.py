@@ -73,8 +73,6 @@ class Stream(NamedTuple):
         line_sharing: workgroups that read the same line.
         resident: the CPU wrote the buffer before the launch (inputs).
         argument: the kernel argument that has the buffer, where others of its size are not accessed.
-        readers_apart: sets of workgroups that read the same line at different times, each set at one time.
-        apart_bytes: that a workgroup touches between two of these times.
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
         cyclic: how far these bytes are the buffer itself, which is read from begin to end each time; where a
             group reuses lines, its ``window_bytes`` are. Half, where it is read twice and workgroups drift
@@ -87,11 +85,9 @@ class Stream(NamedTuple):
             workgroups far away).
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
-        next_to: workgroups among which are those that read the same line, at about the same time (0: all).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
         at_a_time: lines that each of these stores to before it waits.
-        just_loaded: of a store, that the wavefront has loaded the same lines right before.
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
     """
@@ -107,8 +103,6 @@ class Stream(NamedTuple):
     line_sharing: float = 1.0
     resident: bool = True
     argument: str = ""
-    readers_apart: float = 1.0
-    apart_bytes: float = 0.0
     far_bytes: float = 0.0
     cyclic: float = 0.0
     in_turn: bool = False
@@ -116,11 +110,9 @@ class Stream(NamedTuple):
     repeated: Literal["beside", "next", "later"] = "beside"
     every: int = 0
     following: int = 0
-    next_to: int = 0
     tiles: Tiles | None = None
     writers: float = 0.0
     at_a_time: float = 1.0
-    just_loaded: bool = False
     adders: Adders | None = None
     at_once: float = 0.0
     steps: float = 0.0

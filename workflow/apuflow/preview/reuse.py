@@ -116,8 +116,7 @@ def found_in_tcc(loads: Accesses) -> Array:
     """
     stream, tiles, used, running = loads.streams, loads.tiles, loads.used, loads.running
     capacity = loads.machines.tcc_bytes
-    between = np.where(stream.next_to > 0, np.minimum(running, stream.next_to), running)
-    between = between * np.maximum(stream.window_bytes, 64.0)
+    between = running * np.maximum(stream.window_bytes, 64.0)
     drifted = found_again(capacity, between, np.where(stream.reuse == "group", stream.cyclic, 0.0))
     together = IN_STEP * survives(capacity, touched(tiles, np.minimum(running, loads.profiles.workgroups)))
     beside = np.maximum(drifted, together)

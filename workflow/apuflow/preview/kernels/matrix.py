@@ -182,10 +182,7 @@ def sgemm(facts: Facts) -> Profile:
             sharing=_sharing(n, k, along_b, tiles_m) * b.in_page, line_sharing=tiles_m / (1.0 - edge_b),
             tiles=tiles, at_once=AT_ONCE, steps=float(steps), along_k=along_b,
         ),
-        Stream(
-            "store", stores, written, c.lines, c.pages,
-            sharing=sharing, resident=False, just_loaded=added,
-        ),
+        Stream("store", stores, written, c.lines, c.pages, sharing=sharing, resident=False),
     )  # fmt: skip
     if added:
         streams += (Stream("load", stores, written, c.lines, 0.0, sharing=sharing),)

@@ -67,7 +67,6 @@ def pooling_backward(facts: Facts) -> Profile:
         sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
         line_sharing=max(1.0, tiles.own_lines * planes / read),
         following=in_row,
-        next_to=in_row,
         at_once=0.35,
     )
     mask = gradient._replace(
