@@ -77,8 +77,6 @@ class Stream(NamedTuple):
         cyclic: how far these bytes are the buffer itself, which is read from begin to end each time; where a
             group reuses lines, its ``window_bytes`` are. Half, where it is read twice and workgroups drift
             apart.
-        in_turn: the wavefronts of a compute unit load their lines again in turn, each after all others: the
-            TCP holds them all, or none.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated: of stores that go to the same lines again: they do so "beside" each other (wavefronts and
             workgroups in step), "next" (workgroups that follow one another), or "later" (other instructions,
@@ -105,7 +103,6 @@ class Stream(NamedTuple):
     argument: str = ""
     far_bytes: float = 0.0
     cyclic: float = 0.0
-    in_turn: bool = False
     group_bytes: float = 0.0
     repeated: Literal["beside", "next", "later"] = "beside"
     every: int = 0

@@ -19,7 +19,6 @@ from apuflow.preview.reuse import (
     found_in_tcc,
     of_a_tile,
     reused_in_tcp,
-    survives,
 )
 from apuflow.preview.tables import NO_ADDERS, Accesses, Array, Launches, Table
 
@@ -190,10 +189,7 @@ def _loaded(loads: Accesses) -> _Loaded:
     turns = np.minimum(-(-loads.profiles.workgroups // running), of_a_tile(stream, loads.tiles)) - 1.0
     later = np.where(stream.far_bytes > 0.0, np.maximum(0.0, turns), 0.0)
     far = np.minimum(again, stream.lines * later)
-    others = reach - stream.lines * np.minimum(stream.line_sharing, loads.used)
-    own = np.where(stream.in_turn, np.clip(others, 0.0, again - far), 0.0)
-    again = (again - far - own) * found_in_tcc(loads)
-    again = again + own * survives(machines.tcc_bytes, running * stream.group_bytes)
+    again = (again - far) * found_in_tcc(loads)
     alone = again * stream.at_once * (1.0 - 1.0 / loads.used)
     again = again + far * found_again(machines.tcc_bytes, stream.far_bytes, stream.cyclic)
     again = again + np.minimum(stream.lines, reach - again) * loads.left.cached

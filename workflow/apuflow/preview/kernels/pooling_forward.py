@@ -233,7 +233,6 @@ def pooling_forward(facts: Facts) -> Profile:
             float(g0 * sw * height * 4 * waves),
             sharing=sharing,
             line_sharing=max(1.0, planes * _own_lines(shape) / lines_of(planes * h * w)),
-            in_turn=True,
             group_bytes=_BETWEEN * waves * LINE * lines / max(1.0, loads),
         ),
         Stream(
