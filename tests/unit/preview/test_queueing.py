@@ -12,8 +12,7 @@ def _residence(demand: float, station: str, delay: float, local: float, overall:
     demands = np.zeros((1, len(STATIONS)))
     demands[0, STATIONS.index(station)] = demand
     own = np.where(SYNCHRONOUS, demands, 0.0)
-    waits = np.ones_like(demands)
-    time, _, _ = solve(demands, own, np.array([delay]), np.array([local]), np.array([overall]), waits)
+    time, _ = solve(demands, own, np.array([delay]), np.array([local]), np.array([overall]))
     return float(time[0])
 
 

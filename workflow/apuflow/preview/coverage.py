@@ -60,7 +60,6 @@ OPTIONS = {
     "directories": "num-dirs",
     "compute_units_per_sqc": "cu-per-sqc",
     "sqc_bytes": "bytes of sqc-size",
-    "l1_tlb_entries": "L1TLBentries",
     "l3_tlb_entries": "L3TLBentries",
     "l1_tlb_cycles": "L1AccessLatency",
     "l2_tlb_cycles": "L2AccessLatency",

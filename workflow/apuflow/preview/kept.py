@@ -13,7 +13,7 @@ class Kept(NamedTuple):
     """What launches find depends on, of a machine.
 
     Attributes:
-        tlb_pages, l1_tlb_pages: that its TLBs keep, and its L1 TLBs.
+        tlb_pages: that its TLBs keep.
         code_bytes: that its instruction cache does; 0 where a launch empties it: since v24.0
             (``Shader::prepareInvalidate``), and so, of the releases that were measured, on gfx9.
         tcc_bytes, l2_bytes, l3_bytes: of its TCC, the CPU's L2 and the L3.
@@ -21,7 +21,6 @@ class Kept(NamedTuple):
     """
 
     tlb_pages: float
-    l1_tlb_pages: float
     code_bytes: float
     tcc_bytes: float
     l2_bytes: float
@@ -31,7 +30,6 @@ class Kept(NamedTuple):
 
 KEPT_BY: Final = (
     "l3_tlb_entries",
-    "l1_tlb_entries",
     "sqc_bytes",
     "tcc_bytes",
     "cpu_l2_bytes",
@@ -54,7 +52,7 @@ def each_kept(machines: Machines) -> Numbered[Kept]:
     return Numbered([_kept(*row) for row in rows], like)
 
 
-def _kept(l3_tlb: int, l1_tlb: int, sqc: int, tcc: int, cpu_l2: int, l3: int, vega: bool) -> Kept:
+def _kept(l3_tlb: int, sqc: int, tcc: int, cpu_l2: int, l3: int, vega: bool) -> Kept:
     """By the values of ``KEPT_BY``."""
     code = 0.0 if vega else float(sqc)
-    return Kept(float(l3_tlb), float(l1_tlb), code, float(tcc), float(cpu_l2), float(l3), vega)
+    return Kept(float(l3_tlb), code, float(tcc), float(cpu_l2), float(l3), vega)

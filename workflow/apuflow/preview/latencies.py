@@ -53,7 +53,6 @@ class Latencies(NamedTuple):
     store: Array
     token: Array
     walk: Array
-    second_tlb: Array
     step: Array
     fetch: Array
     refetch: Array
@@ -80,7 +79,6 @@ def latencies(machine: Gpus) -> Latencies:
         store=tcp + machine.to_directory * g + ACKNOWLEDGE_RUBY * r,
         token=(machine.request_cycles + TCP_STEPS) * g,
         walk=walk,
-        second_tlb=(machine.l1_tlb_cycles + machine.l2_tlb_cycles + 2) * g,
         step=STEP * g,
         fetch=fetch + FETCH_STEPS * g,
         refetch=REFETCHED * (beyond + FETCH_STEPS * g),

@@ -106,7 +106,6 @@ class GpuModel(NamedTuple):
     directories: int
     compute_units_per_sqc: int
     sqc_bytes: int
-    l1_tlb_entries: int
     l3_tlb_entries: int
     l1_tlb_cycles: int
     l2_tlb_cycles: int
@@ -221,7 +220,6 @@ _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
     "mem-type": ("dram", dram),
     "cu-per-sqc": ("compute_units_per_sqc", _number),
     "sqc-size": ("sqc_bytes", _bytes),
-    "L1TLBentries": ("l1_tlb_entries", _number),
     "L3TLBentries": ("l3_tlb_entries", _number),
     "L1AccessLatency": ("l1_tlb_cycles", _number),
     "L2AccessLatency": ("l2_tlb_cycles", _number),
@@ -230,7 +228,9 @@ _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {
     "gfx-version": ("vega", _vega),
 }
 """Options that the model reads: the field that each is (``scalor`` goes into others), and how it is read."""
-NO_INFLUENCE: Final = ("TCP_latency", "mandatory_queue_latency", "cpu-to-dir-latency", "cu-per-scalar-cache")
+NO_INFLUENCE: Final = (
+    *("TCP_latency", "mandatory_queue_latency", "cpu-to-dir-latency", "cu-per-scalar-cache", "L1TLBentries"),
+)
 """Options of the GPU that change nothing in the model, though they do on gem5."""
 OPTIONS: Final = (*_READ, *NO_INFLUENCE)
 """Options that tell GPUs apart."""

@@ -35,7 +35,7 @@ class Buffer(NamedTuple):
     Attributes:
         role, argument: whether it reads or writes it, and as what.
         pages: of 4 KiB.
-        walked, near: an earlier launch used it so lately that the TLBs, and the L1 TLBs, have its pages.
+        walked: an earlier launch used it so lately that the TLBs have its pages.
         touched: the most pages that one earlier launch touched of it, or of what it is a part of.
         new: of the pages of a part that follows that of an earlier pass, those that this one did not have
             (infinitely many where it follows none).
@@ -49,7 +49,6 @@ class Buffer(NamedTuple):
     argument: str
     pages: float
     walked: bool
-    near: bool
     touched: float
     new: float
     used: bool
@@ -234,15 +233,13 @@ def _buffer(use: _Use, state: _State, before: dict[_Memory, float] | None, new_p
     name = use.memory[0]
     touched, held = state.touched.get(name, use.pages), state.held.get(name, (0.0, 0.0))
     if use.memory not in state.buffers:  # it is the first launch that uses it
-        return Buffer(
-            use.role, use.argument, use.pages, False, False, touched, float("inf"), False, *held, 0.0
-        )
+        return Buffer(use.role, use.argument, use.pages, False, touched, float("inf"), False, *held, 0.0)
     # A later pass has a part of its own of what its address steps through.
     own = before if before is not None and use.step else state.buffers
     new = use.step // PAGE + (new_page and use.on_new_pages > 0.0) if own is before else float("inf")
     earlier = own if use.step >= LINE else state.buffers
     since = state.since((own if new else state.buffers).get(use.memory))
-    walked, near = since <= state.kept.tlb_pages, since <= state.kept.l1_tlb_pages
+    walked = since <= state.kept.tlb_pages
     used = use.memory in earlier
     if use.memory in state.written:
         held = (0.0, 0.0)
@@ -251,7 +248,7 @@ def _buffer(use: _Use, state: _State, before: dict[_Memory, float] | None, new_p
         last, size = state.lines[use.memory]
         # Who reads from its begin what is larger than the TCC finds none of it.
         cached = state.in_tcc(last) if size <= state.kept.tcc_bytes else 0.0
-    found = walked, near, touched, float(new), used, *held, round(cached, 2)
+    found = walked, touched, float(new), used, *held, round(cached, 2)
     return Buffer(use.role, use.argument, use.pages, *found)
 
 
@@ -313,8 +310,7 @@ def _left(stream: Stream, buffer: Buffer) -> Left:
     if buffer.walked and not walked:  # an earlier launch has touched few of the pages
         new = min(new, stream.pages - buffer.touched)
     in_l2, in_l3 = (buffer.in_l2, buffer.in_l3) if stream.resident else (0.0, 0.0)
-    near = walked and buffer.near
-    return Left(float("inf") if walked else new, walked, near, buffer.used, buffer.cached, in_l2, in_l3)
+    return Left(float("inf") if walked else new, walked, buffer.used, buffer.cached, in_l2, in_l3)
 
 
 def _used_by(stream: Stream, buffers: Sequence[Buffer], taken: Sequence[Buffer]) -> Buffer:
@@ -330,7 +326,7 @@ def _used_by(stream: Stream, buffers: Sequence[Buffer], taken: Sequence[Buffer])
     way = "in" if stream.kind == "load" else "out"
     fitting = [buffer for buffer in buffers if way in buffer.role or not buffer.role] or list(buffers)
     if not fitting:
-        return Buffer("", "", 0.0, False, False, 0.0, float("inf"), False, 0.0, 0.0, 0.0)
+        return Buffer("", "", 0.0, False, 0.0, float("inf"), False, 0.0, 0.0, 0.0)
     best = fitting[0]
     if len(fitting) == 1:
         return best

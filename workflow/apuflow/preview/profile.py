@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple
 
 from apuflow.preview.instructions import Counts
 
-DRIFT = 40.0
-"""Steps of a loop after which workgroups that began together are half out of step."""
 Reuse = Literal["none", "group", "device"]
 
 
@@ -71,40 +69,23 @@ class Stream(NamedTuple):
             Its lines need no new pages, which would bring compute units in step again.
         reuse: where repeated accesses come from: nowhere, the same workgroup, or other workgroups.
         window_bytes: bytes a workgroup touches between two uses of a line.
-        page_group: wavefronts of one workgroup that wait for the walk of a new page.
         sharing: workgroups that touch the same page.
-        lockstep: how far these arrive together, 0 to 1: a workgroup that comes more than a page walk
-            later finds the translation, waits for nobody and keeps nobody waiting.
         line_sharing: workgroups that read the same line.
-        pages_open: pages that a workgroup comes back to again and again (0: each of them once).
-        pages_touched: of these, by one instruction.
-        step_pages: pages of a step of a workgroup, where others in step need the same ones (0: the walks in
-            flight are estimated from the pages that are wanted).
         resident: the CPU wrote the buffer before the launch (inputs).
         argument: the kernel argument that has the buffer, where others of its size are not accessed.
-        readers_apart: sets of workgroups that read the same line at different times, each set at one time.
-        apart_bytes: that a workgroup touches between two of these times.
         far_bytes: touched between two uses by workgroups that do not run at the same time (0: all do).
         cyclic: how far these bytes are the buffer itself, which is read from begin to end each time; where a
             group reuses lines, its ``window_bytes`` are. Half, where it is read twice and workgroups drift
             apart.
-        in_turn: the wavefronts of a compute unit load their lines again in turn, each after all others: the
-            TCP holds them all, or none.
         group_bytes: as ``window_bytes``, with those that others beside it touch too (0: there are none).
         repeated: of stores that go to the same lines again: they do so "beside" each other (wavefronts and
             workgroups in step), "next" (workgroups that follow one another), or "later" (other instructions,
             workgroups far away).
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
-        next_to: workgroups among which are those that read the same line, at about the same time (0: all).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
         writers: of a store, workgroups that each write a part of the same line (0: not many).
         at_a_time: lines that each of these stores to before it waits.
-        adjacent: workgroups that touch the same page and follow one another in the order of dispatch (0: all
-            that touch it).
-        asked_with: buffers that a wavefront stores to, one right after the other: it walks a page of each at
-            a time.
-        just_loaded: of a store, that the wavefront has loaded the same lines right before.
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
     """
@@ -116,36 +97,24 @@ class Stream(NamedTuple):
     pages: float
     reuse: Reuse = "none"
     window_bytes: float = 0.0
-    page_group: float = 4.0
     sharing: float = 1.0
-    lockstep: float = 1.0
     line_sharing: float = 1.0
-    pages_open: float = 0.0
-    pages_touched: float = 1.0
-    step_pages: float = 0.0
     resident: bool = True
     argument: str = ""
-    readers_apart: float = 1.0
-    apart_bytes: float = 0.0
     far_bytes: float = 0.0
     cyclic: float = 0.0
-    in_turn: bool = False
     group_bytes: float = 0.0
     repeated: Literal["beside", "next", "later"] = "beside"
     every: int = 0
     following: int = 0
-    next_to: int = 0
     tiles: Tiles | None = None
     writers: float = 0.0
     at_a_time: float = 1.0
-    asked_with: float = 1.0
-    just_loaded: bool = False
     adders: Adders | None = None
     at_once: float = 0.0
     steps: float = 0.0
     along_k: bool = False
     beside: float = 0.0
-    adjacent: float = 0.0
 
     @property
     def tiled(self) -> bool:
@@ -172,33 +141,20 @@ class Profile(NamedTuple):
         streams: one per buffer and direction.
         code_bytes: instruction bytes that a wavefront walks through (cold instruction fetches).
         code_pages: pages of code beyond the first, for each of which all wavefronts wait together.
-        trailing: lines that loads touch once more, each beside one that is new: of rows which do not begin
-            with a line.
-        early_branch: a branch stands in the first line of code, before anything is waited for.
         rounds: times a wavefront waits for vector loads, one after the other.
         walk_rounds: page walks that it waits for in its loads.
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
         swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
         joined_rounds: those of ``rounds`` that wait for an earlier store as well, whichever is later.
-        windows: wavefronts load windows of an image, whose pages they hold one after the other.
-        in_step: workgroups of a batch stay in step: later batches load, compute and store together, too.
         stores_last: all of a workgroup's stores come after all of its loads, though it waits between them.
-        loads_first: most of its code stands behind the first loads, and is fetched while it waits for these;
-            not on gfx8 where FLAT loads hold up the scalar loads and LDS accesses behind them.
         scalar_rounds: times it waits for scalar loads from a page of their own. scalar_again: times that it
             waits for more of them, from lines of pages that it has seen.
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
-        scheduled: loads and LDS reads stand well before what needs their values, as in code written by hand:
-            wavefronts take turns evenly.
-        apart: of the lines that are loaded, those of which one workgroup has need, as far as that has
-            brought workgroups out of step.
-        alternating: a loop in which workgroups load, wait for each other and compute: those of one compute
-            unit come to take turns.
-        bursts_waited, bursts_ahead: steps whose loads a workgroup waits for, since it has not yet fetched the
-            code after them or has nothing else to do; and those whose loads come while it computes another.
         flops: floating point operations.
+        line_atomics: atomics of all wavefronts to the line that has most. The TCC takes one at a time
+            (``GPU_VIPER-TCC.sm``, state A).
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
     """
 
@@ -209,29 +165,20 @@ class Profile(NamedTuple):
     code_bytes: float
     rounds: float
     code_pages: int = 0
-    early_branch: bool = False
     walk_rounds: float = 1.0
     store_rounds: float = 0.0
     swaps: float = 0.0
     joined_rounds: float = 0.0
-    windows: bool = False
     stores_last: bool = False
-    loads_first: bool = False
     scalar_rounds: float = 1.0
     scalar_again: float = 0.0
     lds_bytes: int = 0
     vgprs: int = 32
     sgprs: int = 32
     lds_conflicts: float = 0.0
-    scheduled: bool = False
-    alternating: bool = False
-    apart: float = 0.0
-    bursts_waited: float = 0.0
-    bursts_ahead: float = 0.0
     flops: float = 0.0
     waves: int = 0
-    trailing: float = 0.0
-    in_step: bool = False
+    line_atomics: float = 0.0
 
     @property
     def group_waves(self) -> int:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 STATIONS = ("salu", "valu", "lds", "vmem", "tokens", "tcp_link", "tcc_link", "directory_link", "dram", "tlb")
-"""Order of the columns of ``demands``."""
+"""Order of the columns of ``solve``'s ``demands``."""
 LOCAL = np.array([True] * 6 + [False] * 4)
 """Stations that exist once per compute unit."""
 SYNCHRONOUS = np.array([True] * 3 + [False] * 7)
@@ -25,9 +25,7 @@ SYNCHRONOUS = np.array([True] * 3 + [False] * 7)
 ITERATIONS = 60
 
 
-def solve(
-    demands: Array, own: Array, delay: Array, local: Array, overall: Array, waits: Array
-) -> tuple[Array, Array, Array]:
+def solve(demands: Array, own: Array, delay: Array, local: Array, overall: Array) -> tuple[Array, Array]:
     """Residence time of a wavefront in the network.
 
     Args:
@@ -36,16 +34,15 @@ def solve(
         delay: ns of pure latency per wavefront.
         local: wavefronts resident in the busiest compute unit.
         overall: wavefronts resident in all of them.
-        waits: (launches, stations) of the wait behind others, the part that is left.
 
     Returns:
-        ns from a wavefront's start to its end; utilisation per station; ns it spends at each.
+        ns from a wavefront's start to its end; ns it spends at each station.
     """
     if not len(demands):
-        return delay, demands, demands
+        return delay, demands
     population = np.maximum(np.where(LOCAL, local[:, None], overall[:, None]), 1.0)
     # A row per station: NumPy adds up rows several times as fast as columns.
-    behind = np.ascontiguousarray((demands * waits * (population - 1.0) / population).T)
+    behind = np.ascontiguousarray((demands * (population - 1.0) / population).T)
     served = np.ascontiguousarray((demands * population).T)
     most, alone = np.ascontiguousarray(population.T), np.ascontiguousarray(own.T)
     joined = 0.5 * behind * most
@@ -58,7 +55,5 @@ def solve(
         queue *= 0.5 + joined * rate
         queue += (0.5 * rate) * served
         np.minimum(queue, most, out=queue)
-    spent = by_station.T
     # No station is busy for more than all of the time.
-    residence = np.maximum(residence, served.max(axis=0, initial=0.0))
-    return residence, (served / residence).T, spent
+    return np.maximum(residence, served.max(axis=0, initial=0.0)), by_station.T

@@ -24,10 +24,6 @@ MANY_STEPS, MANY = 22.0, 8
 """Steps along k after which workgroups of units that have so many of them are half out of step: of products
 of SqueezeNet's convolutions on 16 units (gem5 v24.0.0.1), 0.4 to 0.5 of the other units ask at once up to 10
 steps or with three workgroups on each, 0.17 after 18 and 0.07 after 27 and 36 with nine and ten."""
-BUSY_MEMORY, AS_BUSY = 0.4, 0.7
-"""How much less a TCP has to keep of windows where wavefronts wait for memory instead of going on to further
-lines, and the time of the DRAM over that of the busiest compute unit's scalar ALU at half of it: of the
-loads of 3x66x57x57 on 7 units that may find their line, 0.9 do (0.72 by what the wavefronts load alone)."""
 SHARED_TILES = 0.8
 """How far workgroups of a compute unit that share lines of tiles are at the same step."""
 
@@ -40,23 +36,12 @@ def reused_in_tcp(loads: Accesses) -> Array:
     own = resident * np.where(stream.group_bytes > 0.0, stream.group_bytes, stream.window_bytes)
     in_step = own + SHARED_TILES * (step_bytes(tiles, resident, used) - own)
     between = np.where(stream.tiled, in_step, own)
-    between = np.where(stream.in_turn, between * going_on(loads), between)
-    together = np.where(stream.in_turn, kept_from_begin(capacity, between), survives(capacity, between))
-    together = np.where(stream.reuse == "none", 0.0, together)
+    together = np.where(stream.reuse == "none", 0.0, survives(capacity, between))
     reused = stream.beside + np.maximum(0.0, stream.accesses - stream.beside - copies) * together
     more = np.minimum(copies, stream.accesses) - stream.lines * units(tiles, stream.operand, used)
     turns = until_again(tiles, stream.operand, resident, used)
     later = np.maximum(0.0, more) * survives(capacity, turns)
     return reused + np.where(stream.tiled, later, 0.0)
-
-
-def going_on(loads: Accesses) -> Array:
-    """Part of the wavefronts that go on to further lines; the others wait for memory."""
-    machines, counts = loads.machines, loads.counts
-    issuing = counts.scalar_issues * machines.issue_period * machines.gpu_ns / loads.used
-    bytes_ns = machines.dram.peak_bytes_per_ns * machines.directories
-    fetching = 2 * LINE * loads.sum(loads.streams.lines)[loads.owner] / bytes_ns  # read, and written back
-    return 1.0 - BUSY_MEMORY * fetching / (fetching + AS_BUSY * issuing)
 
 
 def asked_at_once(loads: Accesses) -> Array:
@@ -116,8 +101,7 @@ def found_in_tcc(loads: Accesses) -> Array:
     """
     stream, tiles, used, running = loads.streams, loads.tiles, loads.used, loads.running
     capacity = loads.machines.tcc_bytes
-    between = np.where(stream.next_to > 0, np.minimum(running, stream.next_to), running)
-    between = between * np.maximum(stream.window_bytes, 64.0)
+    between = running * np.maximum(stream.window_bytes, 64.0)
     drifted = found_again(capacity, between, np.where(stream.reuse == "group", stream.cyclic, 0.0))
     together = IN_STEP * survives(capacity, touched(tiles, np.minimum(running, loads.profiles.workgroups)))
     beside = np.maximum(drifted, together)

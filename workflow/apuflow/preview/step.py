@@ -12,7 +12,7 @@ class Left(NamedTuple):
 
     Attributes:
         new_pages: at most so many of its pages are new.
-        walked: earlier launches have translated its pages. near: the L1 TLBs still have them.
+        walked: earlier launches have translated its pages.
         loaded: earlier launches have used the lines, which the L3 gives away.
         cached: part of the lines that the TCC still has.
         in_l2, in_l3: parts of the buffer that the CPU's L2 and the L3 hold, as long as no launch has used it.
@@ -20,7 +20,6 @@ class Left(NamedTuple):
 
     new_pages: float = float("inf")
     walked: bool = False
-    near: bool = False
     loaded: bool = False
     cached: float = 0.0
     in_l2: float = 0.0

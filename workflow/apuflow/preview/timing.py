@@ -146,15 +146,16 @@ def times_of(launches: Launches, *, folds: NDArray[np.int64] | None = None, corr
     own = np.where(SYNCHRONOUS, asked, 0.0)
     behind = np.where(own == own.max(axis=1, initial=0.0)[:, None], own, 0.0)
     own = own + behind * profile.barriers_per_wait[:, None] * (wide - 1.0)
-    crowd = resident / wide[:, 0], np.maximum(waves / batches / wide[:, 0], 1.0), np.ones_like(own)
-    residence, _, spent = solve(asked * wide, own, latency, *crowd)
-    computed, _, _ = solve(np.where(SYNCHRONOUS, asked, 0.0) * wide, own, latency, *crowd)
+    crowd = resident / wide[:, 0], np.maximum(waves / batches / wide[:, 0], 1.0)
+    residence, spent = solve(asked * wide, own, latency, *crowd)
+    computed, _ = solve(np.where(SYNCHRONOUS, asked, 0.0) * wide, own, latency, *crowd)
     computed = computed * batches
     shown = np.maximum(phases.both - np.where(batches <= 1.0, HIDDEN * latency, 0.0), 0.0)
     together = np.where(batches <= 1.0, computed + shown, _beside(computed, shown, BESIDE))
     ns = np.maximum(residence * batches, np.where(phases.apart, together, 0.0))
     walks = flow.cold_pages * lat.walk / _walks_at_a_time(launches)
-    line = flow.line_turns * lat.memory
+    atomics = profile.line_atomics * (lat.memory - lat.tcp)
+    line = np.maximum(flow.line_turns * lat.memory, atomics)
     core = start + np.maximum(_beside(ns, walks, WALKS_BESIDE), line)
     terms = Terms(
         start=start,

@@ -19,7 +19,6 @@ from apuflow.preview.reuse import (
     found_in_tcc,
     of_a_tile,
     reused_in_tcp,
-    survives,
 )
 from apuflow.preview.tables import NO_ADDERS, Accesses, Array, Launches, Table
 
@@ -82,10 +81,6 @@ it together, however many run."""
 WRITERS_READ = 0.73
 """Of stores that come in turn (``Stream.writers``), the reads that the write queue serves; it takes none of
 their writes, as far as the time of such runs shows."""
-STILL_QUEUED, STILL_MERGED = 0.47, 0.35
-"""Of stores to lines that the wavefront has just loaded: those whose read the write queue serves, since the
-line's way back to memory still waits there, and those that merge with it. (0.46 and 0.31, 0.48 and 0.38 in
-two products that are added to C.)"""
 SCALAR_LINES = 2.0
 """Of the kernel's arguments and what comes before them; those of more than 64 bytes have one more."""
 ADDING_TURNS = 3.0
@@ -173,10 +168,8 @@ def _stored(stores: Accesses) -> _Stored:
     line_turns = np.where(writing, stream.accesses / np.minimum(stream.lines, open_lines), 0.0)
     again = np.maximum(0.0, stream.accesses - stream.lines)
     found = again * still_queued(stores)
-    loaded = np.where(stream.just_loaded, stream.lines, 0.0)
     tried_again = stream.accesses * (attempts - 1.0)  # the line has just been written
-    merged = tried_again + STILL_QUEUED * loaded + np.where(writing, WRITERS_READ * again, found)
-    merged_writes = STILL_MERGED * loaded + np.where(writing, 0.0, found)
+    merged = tried_again + np.where(writing, WRITERS_READ * again, found)
     return _Stored(
         stores=stores.sum(stream.accesses),
         writes=stores.sum(stream.accesses * attempts),
@@ -184,7 +177,7 @@ def _stored(stores: Accesses) -> _Stored:
         in_line=np.maximum(1.0, stores.most(queued)),
         line_turns=stores.most(line_turns),
         merged=stores.sum(merged),
-        merged_writes=stores.sum(merged_writes),
+        merged_writes=stores.sum(np.where(writing, 0.0, found)),
     )
 
 
@@ -193,16 +186,11 @@ def _loaded(loads: Accesses) -> _Loaded:
     reused = reused_in_tcp(loads)
     reach = stream.accesses - reused
     again = np.maximum(0.0, reach - stream.lines)
-    apart = np.minimum(again, stream.lines * (stream.readers_apart - 1.0))
     turns = np.minimum(-(-loads.profiles.workgroups // running), of_a_tile(stream, loads.tiles)) - 1.0
     later = np.where(stream.far_bytes > 0.0, np.maximum(0.0, turns), 0.0)
-    far = np.minimum(again - apart, stream.lines * later)
-    others = reach - stream.lines * np.minimum(stream.line_sharing, loads.used)
-    own = np.where(stream.in_turn, np.clip(others, 0.0, again - apart - far), 0.0)
-    again = (again - apart - far - own) * found_in_tcc(loads)
-    again = again + own * survives(machines.tcc_bytes, running * stream.group_bytes)
+    far = np.minimum(again, stream.lines * later)
+    again = (again - far) * found_in_tcc(loads)
     alone = again * stream.at_once * (1.0 - 1.0 / loads.used)
-    again = again + apart * survives(machines.tcc_bytes, running * stream.apart_bytes)
     again = again + far * found_again(machines.tcc_bytes, stream.far_bytes, stream.cyclic)
     again = again + np.minimum(stream.lines, reach - again) * loads.left.cached
     first_missed = np.minimum(stream.lines, reach - again)

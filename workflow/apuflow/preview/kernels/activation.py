@@ -61,9 +61,6 @@ _ZERO_TANH = {
 _OF_OUTPUT = 1, 2
 """Modes whose derivative is computed from the output (``ActivationFunction_Sigmoid_Diff``, Tanh)."""
 
-IN_STEP = 0.5
-"""How far workgroups that share a page come to it together: they are dispatched one after the other."""
-
 _FLOPS = {0: 0, 1: 6, 2: 20, 3: 1, 4: 20}
 
 
@@ -85,15 +82,11 @@ def activation(facts: Facts) -> Profile:
     elements = items * unit
     lines, pages = lines_of(elements), pages_of(elements)
     inputs = int(counts.loads / waves)
-    group, sharing = 4.0, 4.0 / unit  # a workgroup covers 1 kB of a page, times the read unit
-    load = Stream("load", float(waves), lines, lines, pages, "none", 0.0, group, sharing, IN_STEP)
+    sharing = 4.0 / unit  # a workgroup covers 1 kB of a page, times the read unit
+    load = Stream("load", float(waves), lines, lines, pages, sharing=sharing)
     read = ("x",) if forward else ("dy", "y" if mode in _OF_OUTPUT else "x")
     streams = [load._replace(argument=name) for name in read[:inputs]]
-    streams.append(
-        Stream(
-            "store", float(waves), lines, lines, pages, "none", 0.0, group, sharing, IN_STEP, resident=False
-        )
-    )
+    streams.append(Stream("store", float(waves), lines, lines, pages, sharing=sharing, resident=False))
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=facts.waves_per_group,

@@ -75,18 +75,13 @@ def _sharing(facts: Facts) -> float:
     return max(1.0, min(facts.workgroups, PAGE / (4 * own)))
 
 
-def _adjacent(plane: int) -> float:
-    """Channels of a page: workgroups are dispatched channel after channel, those of one plane far apart."""
-    return max(1.0, PAGE / (4 * plane))
-
-
 def _batch_stores(facts: Facts, at_a_time: int, stores: float, spans: float, elements: int) -> Stream:
     """Of a batch, to ``spans`` lines each; where planes are small, workgroups write parts of one line."""
     hw = facts.integer("c_stride")
     return Stream(
-        "store", stores, stores * spans, lines_of(elements), pages_of(elements), page_group=1.0,
+        "store", stores, stores * spans, lines_of(elements), pages_of(elements),
         sharing=_sharing(facts), resident=False, repeated="later", writers=16.0 / hw if hw < 16 else 0.0,
-        at_a_time=float(at_a_time), adjacent=_adjacent(hw),
+        at_a_time=float(at_a_time),
     )  # fmt: skip
 
 
@@ -124,10 +119,9 @@ def per_activation_forward(facts: Facts) -> Profile:
     elements = n * channels * hw
     lines, pages = lines_of(elements), pages_of(elements)
     vector, vector_pages = lines_of(channels * hw), pages_of(channels * hw)
-    # Of the wavefronts of a workgroup half wait for a page together.
-    sharing, group = _sharing(facts), facts.waves_per_group / 2
+    sharing = _sharing(facts)
     window = max(64.0, 4.0 * min(64, hw)) * min(1.0, hw / 16)
-    near, adjacent = max(1.0, 16 / hw), _adjacent(hw)
+    near = max(1.0, 16 / hw)
     streams = [
         Stream(
             "load",
@@ -137,10 +131,8 @@ def per_activation_forward(facts: Facts) -> Profile:
             pages,
             "device",
             window * n,
-            group,
-            sharing,
+            sharing=sharing,
             line_sharing=near,
-            adjacent=adjacent,
         ),
         _batch_stores(facts, n, n * visits, spans, elements),
     ]
@@ -152,10 +144,8 @@ def per_activation_forward(facts: Facts) -> Profile:
         vector_pages,
         "device",
         64.0,
-        group,
-        sharing,
+        sharing=sharing,
         line_sharing=near,
-        adjacent=adjacent,
     )
     stored = array._replace(kind="store", resident=False)
     streams += [array] * 4  # scale, bias, running mean, running variance
@@ -174,7 +164,6 @@ def per_activation_forward(facts: Facts) -> Profile:
                 0.0,
                 "group",
                 64.0 * spilled * touched / visits,
-                1.0,
                 resident=False,
             )
         )
@@ -185,7 +174,6 @@ def per_activation_forward(facts: Facts) -> Profile:
                 written,
                 written,
                 (first + (spilled - early) * visits) * 256.0 / PAGE,
-                page_group=1.0,
                 resident=False,
             )
         )
@@ -253,17 +241,26 @@ def per_activation_backward(facts: Facts) -> Profile:
             pages,
             "device",
             window,
-            1.0,
-            sharing,
+            sharing=sharing,
             line_sharing=max(1.0, 16 / hw),
         )
         for _ in range(2)
     ]
     big.append(_batch_stores(facts, min(n, 8), n * visits, spans, elements))
-    small = [Stream("load", visits, visits * spans, vector, vector_pages, "device", 64.0, 1.0, sharing)] * 3
+    small = [
+        Stream("load", visits, visits * spans, vector, vector_pages, "device", 64.0, sharing=sharing)
+    ] * 3
     small += [
         Stream(
-            "store", visits, visits * spans, vector, vector_pages, "none", 0.0, 1.0, sharing, resident=False
+            "store",
+            visits,
+            visits * spans,
+            vector,
+            vector_pages,
+            "none",
+            0.0,
+            sharing=sharing,
+            resident=False,
         )
     ] * 2
     return Profile(

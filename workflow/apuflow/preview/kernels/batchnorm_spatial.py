@@ -16,9 +16,6 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.lines import LINE, PAGE, lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
-IN_STEP = 0.65
-"""How far workgroups that share a page come to it together."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
@@ -198,7 +195,6 @@ def _profile(
     accesses = max(loads, elements / 64 * span_lines(256, 4 * hw))
     spread = 2.0 if part.unit > 1 else 1.0  # the second loop takes neighbours one after the other
     sharing = max(1.0, PAGE / (4 * hw))
-    group = float(min(waves, PAGE // 256))  # wavefronts next to each other have 256 bytes each
     streams = []
     for number in range(max(part.reads, part.again)):
         passes = (number < part.reads) + (number < part.again)
@@ -212,30 +208,25 @@ def _profile(
                 "group",
                 # Wavefronts next to each other share a line, passes all of a channel.
                 4.0 * elements / groups if passes > 1 else 0.0,
-                page_group=group,
                 sharing=sharing,
-                lockstep=IN_STEP,
             )
         )
     if part.writes:
         streams.append(
-            Stream(
-                "store", loads, accesses * spread, lines, pages, page_group=group, sharing=sharing,
-                lockstep=IN_STEP, resident=False,
-            )
-        )  # fmt: skip
+            Stream("store", loads, accesses * spread, lines, pages, sharing=sharing, resident=False)
+        )
     channels = facts.define("MIO_BN_C")
     small = 2.0  # pages of scale and bias
     if part.reads and not part.writes:  # each workgroup leaves its two sums at its begin of the output
         small, begun = 0.0, min(float(groups), pages / facts.define("MIO_BN_N"))  # of the first image
         left = Stream(
-            "store", float(groups), float(groups), float(groups), begun, page_group=1.0,
+            "store", float(groups), float(groups), float(groups), begun,
             sharing=groups / begun, resident=False,
         )  # fmt: skip
         streams += [left, left._replace(pages=0.0)]
     elif groups == channels:  # a lane of each workgroup writes mean, variance and the like of its channel
         written = Stream(
-            "store", float(channels), float(channels), lines_of(channels), pages_of(channels), page_group=1.0,
+            "store", float(channels), float(channels), lines_of(channels), pages_of(channels),
             sharing=min(float(channels), PAGE / 4), resident=False,
             writers=float(LINE // 4),
         )  # fmt: skip
@@ -245,9 +236,7 @@ def _profile(
             streams += [written._replace(pages=0.0)] * 2
             stores -= 2
         streams += [written] * stores
-    streams.append(
-        Stream("load", channels * 2.0, channels * 2.0, lines_of(channels) * 2, small, page_group=1.0)
-    )
+    streams.append(Stream("load", channels * 2.0, channels * 2.0, lines_of(channels) * 2, small))
     if spilled:
         private = spilled * groups * waves
         streams.append(

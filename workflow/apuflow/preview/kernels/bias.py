@@ -49,7 +49,7 @@ def bias(facts: Facts) -> Profile:
         streams=(
             Stream(
                 *("load", 2.0 * trips, 2.0 * trips * lines, lines_of(elements), pages_of(elements), "group"),
-                *(1024.0, 4.0, max(1.0, 1024 / plane)),
+                *(1024.0, max(1.0, 1024 / plane)),
             ),
             Stream("load", busy, busy, lines_of(channels), pages_of(channels), "device", sharing=groups),
             Stream("store", trips, trips * lines, lines_of(elements), pages_of(elements), resident=False),

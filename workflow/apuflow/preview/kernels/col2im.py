@@ -250,9 +250,7 @@ def col2im(facts: Facts) -> Profile:
             pages_of(elements),
             "group",
             256.0 * kw * 4,
-            page_group=1.2,
             sharing=4.0,
-            lockstep=0.6,
         ),
         Stream(
             "store",
@@ -260,7 +258,6 @@ def col2im(facts: Facts) -> Profile:
             lines_of(pixels),
             lines_of(pixels),
             pages_of(pixels),
-            page_group=4.0,
             sharing=4.0,
             resident=False,
         ),

@@ -56,12 +56,10 @@ _WIDTHS = {
     11: _Width(40, 2, 1, 1, "v64 s51", 7470.0, 60),
 }
 LONG_ROW = 9
-"""Width from which on a row's LDS reads stand well before what needs them."""
+"""Width up to which the code of a row grows less than its products."""
 _WAITS = 0.85
 """``s_waitcnt`` per LDS read: some wait for two."""
 _WAITS_BACKWARD = {3: 0.6, 5: 0.4, 7: 0.5, 9: 0.28, 11: 0.45}
-_AHEAD = 5
-"""``LONG_ROW`` backward without a stride."""
 _WHOLE_STACK = 8
 """Output channels with which the compiler keeps addresses of 5x5 filters, backward, in registers."""
 _BY_ROWS = 14.0
@@ -207,7 +205,7 @@ def _input_conflicts(shape: Tiling) -> float:
 def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) -> tuple[Stream, ...]:
     """Images, weights and results, from the loads of all workgroups."""
     tiles, stacks = shape.blocks[0] * shape.blocks[1], ceil(shape.outputs / shape.groups / shape.stack)
-    waves, taps = ceil(shape.group / 64), shape.filter[0] * shape.filter[1]
+    taps = shape.filter[0] * shape.filter[1]
     side = shape.image[0] * shape.image[1]
     images = float(shape.n * shape.channels * shape.groups * side)
     weights = float(shape.outputs * shape.channels * taps)
@@ -219,19 +217,18 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
         of_filter = shape.together * span_lines(4 * shape.stack * taps, 4 * shape.outputs * taps)
     filter_lines = max(of_filter * shape.packs * workgroups, of_weights)
     near = tiles if 4 * side < PAGE else min(tiles, 2 * shape.blocks[0])
-    together = float(min(4, waves))
     lines_of_image = plane.load_lines * shape.packs * shape.together * stacks * shape.groups * shape.n
     reused: Reuse = "device"
     return (
         Stream(
             *("load", of_inputs, lines_of_image, lines_of(images), pages_of(images), reused),
-            *(float(shape.lds_bytes), together, float(stacks * near)),
+            *(float(shape.lds_bytes), float(stacks * near)),
             line_sharing=float(stacks),
             far_bytes=4.0 * side * shape.channels if tiles > 1 else 0.0,  # tiles come before stacks
         ),
         Stream(
             *("load", of_weights, filter_lines, lines_of(weights), pages_of(weights), reused),
-            *(float(shape.lds_bytes), together, float(tiles * shape.n)),
+            *(float(shape.lds_bytes), float(tiles * shape.n)),
             line_sharing=float(tiles * shape.n),
         ),
         Stream(
@@ -240,7 +237,6 @@ def _streams(shape: Tiling, plane: _Plane, of_inputs: float, of_weights: float) 
             plane.store_lines * shape.outputs * shape.n,
             lines_of(written),
             pages_of(written),
-            page_group=together,
             sharing=float(min(tiles, 2 * shape.blocks[0])),
             resident=False,
             repeated="later",
@@ -276,7 +272,6 @@ def direct(facts: Facts) -> Profile:
         lds_bytes=shape.lds_bytes,
         vgprs=round(shape.sums + shape.row + size.registers * (0.4 + 0.6 * shape.sums / MOST_SUMS)),
         sgprs=64,
-        scheduled=kw >= (LONG_ROW if shape.forward or shape.stride[1] > 1 else _AHEAD),
         lds_conflicts=serial / one.lds - 1.0,
         flops=2.0 * shape.n * shape.outputs * made * shape.channels * kw * kh,
     )

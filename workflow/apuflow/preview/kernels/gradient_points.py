@@ -125,7 +125,7 @@ def point_gradient(facts: Facts) -> Profile:
             Stream(
                 *("load", float(groups * (total * number + sum(lasts) * MAPS)), accesses),
                 *(lines_of(elements), pages_of(elements), "device"),
-                *(min(window, both / groups), 1.0, max(1.0, sharing * PAGE / (4.0 * plane * maps))),
+                *(min(window, both / groups), max(1.0, sharing * PAGE / (4.0 * plane * maps))),
                 line_sharing=sharing,
                 group_bytes=window,
             )
@@ -136,7 +136,6 @@ def point_gradient(facts: Facts) -> Profile:
         Stream(
             *("store", float(groups * (4 if wide else 1)), groups * written * span_lines(32, 4 * inputs)),
             *(lines_of(weights), pages_of(weights)),
-            page_group=1.0,
             sharing=max(1.0, min(groups, PAGE / (4.0 * inputs * maps) * inputs / maps)),
             resident=False,
         )
@@ -183,7 +182,7 @@ def subsample(facts: Facts) -> Profile:
         streams=(
             Stream(
                 *("load", float(waves * loads), waves * lines, lines_of(touched), pages_of(read)),
-                *("none", 0.0, 4.0, per_page if per_page >= 2.0 else 1.0),
+                sharing=per_page if per_page >= 2.0 else 1.0,
             ),
             Stream(
                 *("store", float(waves), waves * span_lines(256 * unit, 256 * unit)),

@@ -25,8 +25,6 @@ from apuflow.preview.profile import Profile, Stream
 
 _WRITTEN_OUT = 2
 """Full rows of an image up to which the code names every address, and reads of the LDS are of four floats."""
-_AHEAD = 5
-"""Width of a filter from which on LDS reads stand well before what needs them."""
 _UNEVEN = 0.45
 """Stores for each weight, where the weights of an output channel are an even number: some in twos, threes and
 fours."""
@@ -225,7 +223,6 @@ def gradient_rows(facts: Facts) -> Profile:
                 pages=pages_of(inputs),
                 reuse="device",
                 window_bytes=min(4.0 * span.floats, 4.0 * (inputs + elements) / groups),
-                page_group=float(min(4, waves)),
                 sharing=max(1.0, stacks * min(blocks, PAGE / (4.0 * plane * span.inputs))),
                 line_sharing=stacks,
                 group_bytes=4.0 * span.floats,
@@ -238,7 +235,6 @@ def gradient_rows(facts: Facts) -> Profile:
                 pages=pages_of(elements),
                 reuse="device",
                 window_bytes=64.0 * span.outputs,
-                page_group=float(min(4, waves)),
                 sharing=max(1.0, blocks),
                 line_sharing=blocks,
             ),
@@ -248,7 +244,6 @@ def gradient_rows(facts: Facts) -> Profile:
                 accesses=groups * written,
                 lines=lines_of(weights),
                 pages=pages_of(weights),
-                page_group=1.0,
                 sharing=max(1.0, blocks / max(1.0, per_group * kw * kh / 1024)),
                 resident=False,
                 repeated="later",
@@ -260,7 +255,6 @@ def gradient_rows(facts: Facts) -> Profile:
         lds_bytes=4 * span.floats,
         vgprs=round(13 + kw * span.inputs * (1.5 * kh + 0.3) + 0.8 * kh * span.span * span.inputs),
         sgprs=48,
-        scheduled=kw >= _AHEAD,
         lds_conflicts=_serial(span) * waves / one.lds - 1.0,
         flops=2.0 * n * outputs * over * per_group * kw * kh,
     )

@@ -239,7 +239,6 @@ def gradient_scans(facts: Facts) -> Profile:
                 pages=pages_of(n * number * read),
                 reuse="device",
                 window_bytes=min(4.0 * scan.floats, both / groups),
-                page_group=1.0,
                 sharing=max(1.0, sharing * min(PAGE / (4.0 * read), per_group)),
                 line_sharing=max(1.0, sharing),
                 group_bytes=4.0 * scan.floats,
@@ -250,7 +249,6 @@ def gradient_scans(facts: Facts) -> Profile:
     streams.append(
         Stream(
             *("store", float(groups * trips.sums), stored, lines_of(weights), pages_of(weights)),
-            page_group=1.0,
             sharing=max(1.0, min(float(groups), 1024.0 / (kw * kh * scan.outputs))),
             resident=False,
         )

@@ -12,9 +12,6 @@ from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.lines import lines_of, pages_of, span_lines
 from apuflow.preview.profile import Profile, Stream
 
-TOGETHER = 0.6
-"""How far workgroups that share a page arrive together."""
-
 
 def gradient_sums(facts: Facts) -> Profile:
     """A work-item for up to four neighbouring weights."""
@@ -42,7 +39,6 @@ def gradient_sums(facts: Facts) -> Profile:
                 lines=lines_of(parts * weights),
                 pages=pages_of(parts * weights),
                 sharing=near,
-                lockstep=TOGETHER,
             ),
             Stream(
                 "store",
@@ -51,7 +47,6 @@ def gradient_sums(facts: Facts) -> Profile:
                 lines=lines_of(weights),
                 pages=pages_of(weights),
                 sharing=near,
-                lockstep=TOGETHER,
                 resident=False,
             ),
         ),

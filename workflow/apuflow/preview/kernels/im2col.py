@@ -284,8 +284,7 @@ def im2col(facts: Facts) -> Profile:
             pages_of(image),
             "device",
             4096.0,
-            4.0,
-            sharing,
+            sharing=sharing,
         ),
         Stream(
             "store",
@@ -293,7 +292,6 @@ def im2col(facts: Facts) -> Profile:
             written,
             lines_of(elements),
             pages_of(elements),
-            page_group=4.0,
             sharing=sharing,
             resident=False,
         ),
@@ -361,10 +359,10 @@ def whole_planes(facts: Facts) -> Profile:
     streams = (
         Stream(
             "load", float(trips * groups), trips * groups * 4.0, lines_of(channels * h * w),
-            pages_of(channels * h * w), page_group=4.0, sharing=max(1.0, PAGE / (4.0 * image)),
+            pages_of(channels * h * w), sharing=max(1.0, PAGE / (4.0 * image)),
         ),
         Stream(
-            "store", taps_total, written, lines_of(elements), pages_of(elements), page_group=1.0,
+            "store", taps_total, written, lines_of(elements), pages_of(elements),
             sharing=max(1.0, PAGE / (plane * kh * kw * in_group)), resident=False,
         ),
     )  # fmt: skip

@@ -86,15 +86,6 @@ def _unrolled(unit: int, channels: int, plane: int, vega: bool) -> str:
     return text + nops
 
 
-def _lockstep(plane: int) -> float:
-    """How far the wavefronts of an image come to a page together.
-
-    All at once where a channel's image is of whole pages. Else a page begins somewhere in an image: some
-    wavefronts reach it a channel before the others, which then find it translated.
-    """
-    return 1.0 if 4 * plane % PAGE == 0 else 2 / 3
-
-
 def lrn_forward(facts: Facts) -> Profile:
     """Across channels; raises NotModelled where there are fewer channels than the window is wide."""
     unit, channels = facts.define("MLO_READ_UNIT"), facts.define("MLO_LRN_N_INPUTS")
@@ -137,12 +128,10 @@ def lrn_forward(facts: Facts) -> Profile:
         loads * span,
         lines_of(elements),
         pages,
-        page_group=1.0,
         sharing=sharing,
-        lockstep=_lockstep(plane),
         at_once=0.6,
     )
-    store = load._replace(kind="store", resident=False, asked_with=2.0, repeated="later")
+    store = load._replace(kind="store", resident=False, repeated="later")
     streams = (load, store, store)
     return Profile(
         workgroups=facts.workgroups,
@@ -152,7 +141,6 @@ def lrn_forward(facts: Facts) -> Profile:
         code_bytes=code,
         rounds=float(channels if unrolled else max(1, channels - 2)),
         joined_rounds=max(0.0, channels - 3.0),
-        loads_first=facts.vega,
         walk_rounds=max(1.0, min(channels - window + 1.0, channels * plane * 4 / PAGE)),
         vgprs=64,
         sgprs=40,
@@ -251,13 +239,10 @@ def across_backward(facts: Facts) -> Profile:
         pages,
         reuse="group" if groups == batch else "none",  # lines that wavefronts of a plane share
         window_bytes=4.0 * 256.0 * waves,
-        page_group=float(waves),
         sharing=sharing,
-        lockstep=_lockstep(plane),
-        step_pages=4.0 * ahead,
         at_once=0.55,
     )
-    store = load._replace(kind="store", step_pages=0.0, resident=False, repeated="later")
+    store = load._replace(kind="store", resident=False, repeated="later")
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
@@ -340,11 +325,11 @@ def _tiled(
     per_load = _span(g0, width, plane)
     load = Stream(
         "load", accesses, min(accesses * per_load, 2.0 * lines), lines, pages, "group", 4096.0,
-        page_group=float(waves), sharing=sharing, line_sharing=1.3,
+        sharing=sharing, line_sharing=1.3,
     )  # fmt: skip
     stores = float(pixels * groups * waves)
     store = Stream(
-        "store", stores, max(lines, stores * per_load), lines, pages, page_group=float(waves),
+        "store", stores, max(lines, stores * per_load), lines, pages,
         sharing=sharing, resident=False, repeated="later",
     )  # fmt: skip
     return Profile(

@@ -33,9 +33,6 @@ AT_ONCE = 0.4
 """Of the units that read the same line in a step, those that ask for it before it has come. Units with one
 workgroup each stay together: 0.35 to 0.6 ask at once after 4 to 100 steps (132 products on gfx902)."""
 
-OUT_OF_STEP = 15.0
-"""Steps after which workgroups that began together, and read lines of their own, are half out of step."""
-
 WAITS = 1.9
 """Waits of a step: for its two loads, one after the other, in part together."""
 WALKS = 1.85
@@ -77,11 +74,6 @@ def _own_lines(outer: int, k: int, along_k: bool) -> float:
         for tiles, columns in parts_of(outer, TILE)
         for steps, rows in parts_of(k, TILE)
     )
-
-
-def _trailing(outer: int, k: int, along_k: bool, lines: float) -> float:
-    """Of ``_reads``, lines that the step before has brought already: its last of each row."""
-    return max(0.0, lines - outer * region_lines(1, k, 4 * k)) if along_k else 0.0
 
 
 def _walks(leading: int, along_k: bool, steps: int) -> float:
@@ -129,21 +121,6 @@ def _matrices(elements: int, batch: int, apart: int) -> _Matrices:
     return _Matrices(lines, batch * pages_of(elements), 1.0)
 
 
-def _rows_pages(outer: int, rows: int, k: int, along_k: bool) -> float:
-    """Pages of ``rows`` of a matrix with ``outer`` of them that lie along k; else each is seen once."""
-    return max(1.0, min(outer, rows) * min(1.0, 4 * k / PAGE)) if along_k else 1.0
-
-
-def _apart(a: _Matrices, b: _Matrices, own: tuple[bool, bool], steps: int) -> float:
-    """``Profile.apart``, of A and B of which a workgroup has rows (columns) of its ``own``.
-
-    Rows lie along k: else each step wants new pages, and who walks the first keeps the others waiting. Where
-    both are transposed gem5 takes 10 to 22 % longer than for the mirrored product, as if they stayed in step.
-    """
-    lines = own[0] * a.lines + own[1] * b.lines
-    return lines / (a.lines + b.lines) * steps / (steps + OUT_OF_STEP)
-
-
 def _written(m: int, n: int) -> float:
     """Lines of C that stores go to: each writes 16 rows, which follow in memory, of four columns."""
     return sum(
@@ -170,7 +147,6 @@ def sgemm(facts: Facts) -> Profile:
     # A wavefront has four rows of a tile; it skips those outside the matrix.
     loads_a, lines_a = _reads(m, k, along_a, tiles_m, steps)
     loads_b, lines_b = _reads(n, k, along_b, tiles_n, steps)
-    trailing = _trailing(m, k, along_a, lines_a) * tiles_n + _trailing(n, k, along_b, lines_b) * tiles_m
     loads_a, lines_a, loads_b, lines_b = (
         number * batch
         for number in (loads_a * tiles_n, lines_a * tiles_n, loads_b * tiles_m, lines_b * tiles_m)
@@ -193,32 +169,23 @@ def sgemm(facts: Facts) -> Profile:
     tiles = Tiles(tiles_m, of_a, of_b, edge_a, edge_b, steps)
     # A wavefront writes 16 rows of four columns: those with a column in the same page.
     columns = PAGE / 4 / m
-    page_group = min(4.0, max(1.0, columns / 4))
     sharing = min(float(groups), min(tiles_m, PAGE / 4 / TILE) * max(1.0, columns / TILE) * c.in_page)
     streams: tuple[Stream, ...] = (
         Stream(
-            "load", loads_a, lines_a, a.lines, a.pages, "device", of_a + of_b, 4.0,
-            _sharing(m, k, along_a, tiles_n) * a.in_page, 0.5,
-            line_sharing=tiles_n / (1.0 - edge_a),
-            pages_open=_rows_pages(m, TILE, k, along_a), pages_touched=_rows_pages(m, 4, k, along_a),
+            "load", loads_a, lines_a, a.lines, a.pages, "device", of_a + of_b,
+            sharing=_sharing(m, k, along_a, tiles_n) * a.in_page, line_sharing=tiles_n / (1.0 - edge_a),
             far_bytes=4.0 * (m * k + TILE * (m + k)), cyclic=1.0, every=tiles_m, tiles=tiles,
             at_once=AT_ONCE, steps=float(steps), along_k=along_a,
         ),
         Stream(
-            "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b, 4.0,
-            _sharing(n, k, along_b, tiles_m) * b.in_page, 0.5,
-            line_sharing=tiles_m / (1.0 - edge_b), tiles=tiles, pages_open=_rows_pages(n, TILE, k, along_b),
-            pages_touched=_rows_pages(n, 4, k, along_b), at_once=AT_ONCE,
-            steps=float(steps), along_k=along_b,
+            "load", loads_b, lines_b, b.lines, b.pages, "device", of_a + of_b,
+            sharing=_sharing(n, k, along_b, tiles_m) * b.in_page, line_sharing=tiles_m / (1.0 - edge_b),
+            tiles=tiles, at_once=AT_ONCE, steps=float(steps), along_k=along_b,
         ),
-        Stream(
-            "store", stores, written, c.lines, c.pages, page_group=page_group,
-            sharing=sharing, lockstep=0.75, resident=False, just_loaded=added,
-            pages_touched=_rows_pages(n, ROWS, m, True),
-        ),
+        Stream("store", stores, written, c.lines, c.pages, sharing=sharing, resident=False),
     )  # fmt: skip
     if added:
-        streams += (Stream("load", stores, written, c.lines, 0.0, page_group=page_group, sharing=sharing),)
+        streams += (Stream("load", stores, written, c.lines, 0.0, sharing=sharing),)
     return Profile(
         workgroups=groups,
         waves_per_group=waves,
@@ -226,14 +193,11 @@ def sgemm(facts: Facts) -> Profile:
         streams=streams,
         code_bytes=1000.0,
         rounds=WAITS * steps + added,
-        trailing=trailing * batch,
         walk_rounds=_walks(facts.integer("lda"), along_a, steps)
         + _walks(facts.integer("ldb"), along_b, steps),
         lds_bytes=2 * TILE * (TILE + 1) * 4,
         vgprs=32,
         sgprs=40,
-        alternating=True,
-        apart=_apart(a, b, (along_a and along_b and tiles_n == 1, along_b and tiles_m == 1), steps),
         lds_conflicts=46 / 18,
         flops=2.0 * m * n * k * batch,
     )
@@ -251,14 +215,13 @@ def set_tensor(facts: Facts) -> Profile:
     trips = full * -(-items // 64) + -(-rest // 64)
     counts += block("v8 wt1 s2 st1 br1", elements / trips) * trips
     lines, pages = lines_of(elements), pages_of(elements)
-    stream = Stream("store", float(trips), lines, lines, pages, page_group=4.0, sharing=4.0, resident=False)
+    stream = Stream("store", float(trips), lines, lines, pages, sharing=4.0, resident=False)
     return Profile(
         workgroups=facts.workgroups,
         waves_per_group=facts.waves_per_group,
         counts=counts,
         streams=(stream,),
         code_bytes=168.0,
-        early_branch=True,
         rounds=0.0,
         walk_rounds=0.0,
         store_rounds=max(0.0, trips / waves - 1.0),

@@ -78,15 +78,13 @@ def layer_norm_rows(facts: Facts) -> Profile:
     inputs = 1 if facts.kernel == "layernorm_forward" else 2
     along = Stream(
         "load", float(rows * trips), accesses, lines_of(width), pages_of(width), "device", bytes_between,
-        1.0, float(rows), 0.5, line_sharing=float(rows),
+        sharing=float(rows), line_sharing=float(rows),
     )  # fmt: skip
     data = Stream(
         "load", float(passes * rows * trips), passes * accesses, lines, pages, "group", bytes_between,
-        1.0, sharing,
+        sharing=sharing,
     )  # fmt: skip
-    written = Stream(
-        "store", float(rows * trips), accesses, lines, pages, page_group=1.0, sharing=sharing, resident=False
-    )
+    written = Stream("store", float(rows * trips), accesses, lines, pages, sharing=sharing, resident=False)
     streams = (*(data,) * inputs, *(along,) * shared, written)
     return Profile(
         workgroups=rows,

@@ -114,13 +114,12 @@ def pointwise_gradient(facts: Facts) -> Profile:
             Stream(
                 *("load", float(one.loads * waves), waves * loops * inputs * read),
                 *(lines_of(elements), pages_of(elements), "device"),
-                *(2 * inputs * read * 64.0, 1.0, groups * near),
+                *(2 * inputs * read * 64.0, groups * near),
                 line_sharing=float(groups),
             ),
             Stream(
                 *("store", stores, waves * outputs * written * rows * repeated),
                 *(lines_of(results), pages_of(results)),
-                page_group=1.0,
                 sharing=max(1.0, min(plane_out, 1024) / (64.0 * unit * strides[0] * strides[1])),
                 resident=False,
                 repeated="later",

@@ -64,12 +64,9 @@ def pooling_backward(facts: Facts) -> Profile:
         pages_of(planes * oh * ow),
         "device",
         window,
-        page_group=float(waves),
         sharing=_sharing(groups, planes, (ow, oh), (wide, tall)),
-        lockstep=0.5,
         line_sharing=max(1.0, tiles.own_lines * planes / read),
         following=in_row,
-        next_to=in_row,
         at_once=0.35,
     )
     mask = gradient._replace(
@@ -86,9 +83,7 @@ def pooling_backward(facts: Facts) -> Profile:
         tiles.store_lines * planes,
         lines_of(planes * h * w),
         pages_of(planes * h * w),
-        page_group=float(waves),
         sharing=_sharing(groups, planes, (w, h), (g0 * p0, g1 * p1)),
-        lockstep=0.5,
         resident=False,
         repeated="later" if maximum else "beside",
     )
@@ -101,9 +96,7 @@ def pooling_backward(facts: Facts) -> Profile:
         1.0,
         "device",
         4.0,
-        page_group=float(waves),
         sharing=float(groups),
-        lockstep=0.5,
         line_sharing=float(groups),
     )
     others = () if maximum or not tiles.astray else (first,)
@@ -116,8 +109,6 @@ def pooling_backward(facts: Facts) -> Profile:
         code_bytes=LINE * _code_lines(shape) if maximum else 900.0 + 140.0 * pixels,
         rounds=tiles.loads * planes / (groups * waves) if maximum else float(rows * columns),
         walk_rounds=1.0 + (buffers - 1),
-        windows=kh * kw > 1,
-        in_step=maximum and waves == 1,
         scalar_rounds=2.0 if maximum else 1.0,
         scalar_again=0.0 if maximum else 1.0,
         lds_bytes=wide * tall * (5 if maximum else 4),
@@ -135,9 +126,7 @@ def _in_scratch(shape: Shape) -> bool:
 def _scratch(wavefronts: int, pixels: int) -> tuple[Stream, Stream]:
     """Stores and loads of a sum for each pixel: the lanes of a wavefront have neighbouring words."""
     count, lines = float(wavefronts * pixels), float(lines_of(wavefronts * 64 * pixels))
-    stores = Stream(
-        "store", count, lines, lines, pages_of(wavefronts * 64 * pixels), page_group=1.0, resident=False
-    )
+    stores = Stream("store", count, lines, lines, pages_of(wavefronts * 64 * pixels), resident=False)
     return stores, stores._replace(kind="load", pages=0.0)  # the stores have translated them
 
 

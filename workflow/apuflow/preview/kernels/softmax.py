@@ -284,8 +284,6 @@ def softmax(facts: Facts) -> Profile:
     piece = 4 * c * batch
     sharing = PAGE / piece + (0.0 if piece % PAGE == 0 or PAGE % piece == 0 else 1.0)
     sharing = max(1.0, sharing) if spatial == 1 else max(1.0, min(spatial, PAGE // 4) / batch)
-    channels = min(c, GROUP // batch, 64)  # of a wavefront's access
-    touched = max(1.0, channels * min(1.0, 4 * spatial / PAGE)) if spatial > 1 else 1.0
     streams = [
         Stream(
             "load",
@@ -295,13 +293,9 @@ def softmax(facts: Facts) -> Profile:
             pages,
             "group" if batch == 1 or spatial > 1 else "none",
             window,
-            page_group=3.0,
             sharing=sharing,
-            # The walks of y and dy, loaded one after the other, overlap.
-            lockstep=1.0 / inputs,
             line_sharing=line_sharing,
             cyclic=(1.0 if forward else 0.5) if batch == 1 else 0.0,
-            pages_touched=touched,
             following=0 if batch == 1 else round(line_sharing),
             at_once=(0.6 if forward else 0.95) if spatial > 1 else 0.0,
             beside=beside,
@@ -314,9 +308,7 @@ def softmax(facts: Facts) -> Profile:
             *writes,
             total,
             pages,
-            page_group=3.0,
             sharing=sharing,
-            pages_touched=touched,
             resident=False,
             repeated="next",
         )
@@ -330,8 +322,6 @@ def softmax(facts: Facts) -> Profile:
         rounds=rounds,
         joined_rounds=max(0.0, writes[0] / (groups * WAVES) - 1.0),
         stores_last=batch > 1,
-        loads_first=forward,
-        trailing=inputs * beside,
         lds_bytes=1024,
         vgprs=16,
         sgprs=36,

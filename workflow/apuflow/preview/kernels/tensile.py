@@ -117,10 +117,7 @@ def library_product(facts: Facts) -> Profile:
         lds_bytes=solution.lds_bytes,
         vgprs=solution.vgprs,
         sgprs=solution.sgprs,
-        scheduled=prefetch,
         lds_conflicts=_conflicts(facts, solution, block(parts["loop"])),
-        bursts_waited=min(turns_of_one, 1.0 + passed) + (rest > 0) / split,
-        bursts_ahead=max(0.0, whole / split - 1.0 - passed),
         flops=2.0 * m * n * k * batch,
     )
 
@@ -191,7 +188,6 @@ def _result(
         )
         * solution.global_split_u
     )
-    group = min(4.0, max(1.0, columns / 4))
     read = max(0.0, counts.loads - sum(stream.instructions for stream in inputs))
     fetched, again = accesses, lines
     if solution.splits:
@@ -206,9 +202,7 @@ def _result(
             accesses,
             lines,
             pages,
-            page_group=group,
             sharing=sharing,
-            lockstep=0.5,
             resident=False,
             repeated="later",
             adders=adders(facts.integer("k"), solution, tiles_m) if solution.splits else None,
@@ -222,7 +216,6 @@ def _result(
                 fetched,
                 again,
                 0.0,
-                page_group=group,
                 sharing=sharing,
                 line_sharing=float(solution.global_split_u),
                 resident=not solution.splits,
@@ -348,10 +341,10 @@ def scale(facts: Facts) -> Profile:
     counts += block("v85 s20 br8 wt1 st1" + (" ld1 wt1" if added else "")) * busy
     lines, pages = lines_of(elements), pages_of(elements)
     streams: tuple[Stream, ...] = (
-        Stream("store", float(busy), lines, lines, pages, page_group=4.0, sharing=4.0, resident=False),
+        Stream("store", float(busy), lines, lines, pages, sharing=4.0, resident=False),
     )
     if added:
-        streams += (Stream("load", float(busy), lines, lines, 0.0, page_group=4.0, sharing=4.0),)
+        streams += (Stream("load", float(busy), lines, lines, 0.0, sharing=4.0),)
     return Profile(
         workgroups=groups,
         waves_per_group=waves,

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from apuflow.preview.kernels.facts import Facts
 from apuflow.preview.lines import PAGE, lines_of, pages_of, region_lines, span_lines
 from apuflow.preview.profile import Stream
-from apuflow.rocblas.call import stagger
 from apuflow.rocblas.tables import Solution
 
 WAVEFRONT = 64
@@ -44,11 +43,6 @@ class _Operand(NamedTuple):
         if self.along_k:
             return max(1.0, PAGE / 4 / max(1, self.leading) / self.tile)
         return max(1.0, PAGE / 4 / self.tile)
-
-    @property
-    def step_pages(self) -> float:
-        """Pages that a workgroup needs for a step in which it needs new ones."""
-        return (self.tile if self.along_k else self.depth) * 4 * self.leading / PAGE
 
     def lines(self, k: int, splits: bool) -> tuple[float, float]:
         """With one tile of the other matrix: of all instructions, and distinct ones of each workgroup."""
@@ -108,9 +102,6 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
     along_m = solution.macro_tile_m * across
     along_n = solution.macro_tile_n * ceil(together / across)
     step = 4.0 * solution.depth_u / together
-    # Tiles along m start in different places of k: they do not read the same lines of B at the same time.
-    starts = stagger(k, solution) + 1
-    apart = step * (along_m + along_n * min(starts, across)) * (1 << solution.stagger_stride_shift)
     whole, rest = divmod(k, solution.depth_u)
     steps = whole + bool(rest) * tail_loads * waves / (a.instructions + b.instructions)
     again = 4.0 * (m * k + solution.macro_tile_n * (m + k))  # between two tiles along m
@@ -122,7 +113,6 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
         sharing = operand.others * min(float(operand.tiles), operand.tiles_on_a_page)
         if operand.along_k:
             sharing *= min(solution.global_split_u, PAGE / 4 / min(solution.depth_u, k))
-        apart_readers = max(1.0, distinct / lines) if operand is a else float(tiles_m)
         many = operand.others * batch
         shared = ordered and operand.others > 1
         streams.append(
@@ -134,13 +124,8 @@ def operands(facts: Facts, solution: Solution, tail_loads: float) -> tuple[Strea
                 batch * pages_of(operand.outer * k),
                 "device",
                 step * (along_m + along_n),
-                float(min(4, waves)),
-                sharing,
-                0.5,
-                step_pages=operand.step_pages,
+                sharing=sharing,
                 line_sharing=max(1.0, operand.others * distinct / lines),
-                readers_apart=min(float(starts), apart_readers),
-                apart_bytes=apart,
                 far_bytes=again if operand is a and shared else 0.0,
                 every=tiles_m * solution.global_split_u if operand is a and shared else 0,
                 following=tiles_m if operand is b and shared else 0,
