@@ -126,10 +126,8 @@ def test_a_recorded_run_is_scored_by_trees_that_have_not_seen_its_layer() -> Non
     unseen = drawn["draw"].isin([str(number) for number in range(24, 29)]).to_numpy()
     assert set(parts[~unseen]) == {0, 1, 2, 3, 4}
     assert (parts[unseen] == -1).mean() > 0.95  # a small layer may be drawn twice
-    of_layer = pd.Series(parts[~unseen]).groupby(
-        drawn["config"][~unseen].to_numpy() + drawn["kernel"][~unseen]
-    )
-    assert of_layer.nunique().max() == 1
+    seen = drawn[~unseen].assign(part=parts[~unseen])
+    assert seen.groupby(["primitive", "direction", "config", "kernel"])["part"].nunique().max() == 1
 
 
 @pytest.mark.parametrize("option", ["TCP_latency", "mandatory_queue_latency", "cpu_to_dir_latency"])

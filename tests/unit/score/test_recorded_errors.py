@@ -15,7 +15,7 @@ from apuflow.score.errors import Scored, point_errors, read_tables, recorded, sc
 BOUNDS = pd.read_csv(DATA / "preview_errors.csv")
 """Tables of ``data/gem5_runs``, their points, and bounds of median and 90th percentile of errors in percent.
 
-6 and 18 are what ``docs/preview.md`` promises; 10 and 25 were the goals of the timing model.
+6 and 20 are what ``docs/preview.md`` promises; more, where machines have several directories.
 """
 
 
