@@ -257,8 +257,15 @@ def test_an_engine_that_is_stopped_in_the_middle_ends_the_job(own_daemon: Daemon
     image = load_base(own_daemon.url)
     engine = DockerEngine("docker", own_daemon.url)
     engine.away_seconds = 2.0
-    timer = threading.Timer(1.5, own_daemon.process.terminate)
-    timer.start()
+    client = docker.DockerClient(base_url=own_daemon.url)
+
+    def stop() -> None:
+        while not client.containers.list():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        own_daemon.process.terminate()
+
+    threading.Thread(target=stop, daemon=True).start()
     result = engine.run(job(("sleep", "60"), directory, image))
     assert result.code != 0
     with pytest.raises(EngineError, match=r"does not answer|nothing listens"):

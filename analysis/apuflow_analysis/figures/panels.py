@@ -62,7 +62,7 @@ def grid(
 
 
 def columns_of(panel: Axes) -> int:
-    """How many panels are beside each other."""
+    """How many panels a row has."""
     spec = panel.get_subplotspec()
     assert spec is not None
     return int(spec.get_gridspec().ncols)

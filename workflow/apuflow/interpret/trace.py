@@ -22,7 +22,7 @@ from apuflow.interpret.state import LANES, Lanes, Lds, Waves
 
 LINE: Final = 64
 BANKS: Final = 32
-"""Bytes of a cache line; LDS banks, whose lanes are looked at together (``LdsState::countBankConflicts``)."""
+"""Bytes of a cache line; LDS banks, whose lanes are checked together (``LdsState::countBankConflicts``)."""
 UNITS: Final = (
     *("valu", "matrix", "salu", "branch", "wait", "barrier", "nop", "end", "scalar_memory"),
     *("load", "store", "atomic", "lds"),

@@ -14,7 +14,6 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-import typer
 import yaml
 
 from apuflow.configure.gem5_build import Build
@@ -48,6 +47,8 @@ def compared() -> dict[str, dict[str, str]]:
 
 def main() -> None:
     """The command line of ``add``."""
+    import typer  # a job that runs a point has no use for it
+
     try:
         typer.run(add)
     except ConfigError as error:
