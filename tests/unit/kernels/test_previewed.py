@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from places import DATA
 
 import apuflow
 from apuflow.configure.kernel_workload import _previewed
@@ -46,3 +48,20 @@ def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> 
     source.write_text(source.read_text().replace("c[i] =", "c[i + 1000000] ="))
     with pytest.raises(ApuflowError, match="vector_add: 4 bytes at byte"):
         apuflow.evaluate("own_vector_add", root=rows)
+
+
+def test_examples_are_near_what_gem5_took(rows: Path) -> None:
+    """Cycles of gem5 develop c91af552, VEGA_X86, apu-gfx902, recorded on 2026-11-29; the aim is 12 and 30 %."""
+    gem5 = pd.read_csv(DATA / "own_kernels_gem5.csv")
+    units = sorted(gem5["num_compute_units"].unique().tolist())
+    found = apuflow.evaluate(
+        sorted(set(gem5["workload"])),
+        {"num-compute-units": units},
+        machine="apu-gfx902",
+        release="v24.1",
+        root=rows,
+    )
+    both = gem5.merge(found, on=["workload", "num_compute_units"], suffixes=("", "_preview"))
+    errors = (both["gpu_cycles_preview"] / both["gpu_cycles"] - 1.0).abs()
+    assert len(errors) == 24
+    assert errors.median() <= 0.20 and errors.quantile(0.9) <= 0.45
