@@ -51,7 +51,7 @@ def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> 
 
 
 def test_examples_are_near_what_gem5_took(rows: Path) -> None:
-    """Cycles of gem5 develop c91af552, VEGA_X86, apu-gfx902, recorded on 2026-11-29; the aim is 12 and 30 %."""
+    """Cycles of gem5 develop c91af552, VEGA_X86, apu-gfx902, 2026-11-29. The aim is 12 and 30 %."""
     gem5 = pd.read_csv(DATA / "own_kernels_gem5.csv")
     units = sorted(gem5["num_compute_units"].unique().tolist())
     found = apuflow.evaluate(
