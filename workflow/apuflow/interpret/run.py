@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from apuflow.core.errors import EngineError
+from apuflow.core.grid import workgroups
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.blocks import Block, compile_block
 from apuflow.interpret.encodings import Instruction, Program
@@ -163,10 +164,10 @@ class Machine:
 
 
 def _workgroups(launch: Launch) -> Iterator[Extent]:
-    counts = [-(-grid // size) for grid, size in zip(launch.grid, launch.workgroup, strict=True)]
-    for z in range(counts[2]):
-        for y in range(counts[1]):
-            for x in range(counts[0]):
+    across, down, deep = workgroups(launch.grid, launch.workgroup)
+    for z in range(deep):
+        for y in range(down):
+            for x in range(across):
                 yield x, y, z
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.core.grid import workgroups
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.encodings import Instruction
 from apuflow.interpret.image import Start
@@ -28,7 +29,8 @@ UNITS: Final = (
     *("load", "store", "atomic", "lds"),
 )
 """What instructions are counted by."""
-_WAITS: Final = ("load", "store", "scalar", "lds")
+_WAITS: Final = ("load", "store", "scalar")
+"""What an ``s_waitcnt`` waits for that a timing model asks about."""
 
 
 def unit(found: Instruction) -> str:
@@ -73,15 +75,21 @@ def _events(instructions: Sequence[Instruction]) -> list[_Event]:
                 bits = each.immediate & 0xFFFF
                 found.append(_Event("wait", bits & 15 | bits >> 10 & 48, bits >> 8 & 15))
             case "load" | "store" | "atomic" as kind:
-                kind = (
-                    "store" if kind == "store" or (kind == "atomic" and "glc" not in each.flags) else "load"
-                )
-                found.append(_Event(kind, 1, int(each.encoding == "flat")))
+                returns = kind == "load" or (kind == "atomic" and "glc" in each.flags)
+                found.append(_Event("load" if returns else "store", 1, int(each.encoding == "flat")))
             case "lds":
                 found.append(_Event("lds", 0, 1))
             case "scalar_memory":
                 found.append(_Event("scalar", 0, 1))
     return found
+
+
+def _different(values: Array) -> tuple[Array, Array]:
+    """Of each row the different values from 0 on: their rows, and the values."""
+    values = np.sort(values, axis=1)
+    new = values >= 0
+    new[:, 1:] &= values[:, 1:] != values[:, :-1]
+    return np.nonzero(new)[0], values[new]
 
 
 @dataclass(frozen=True)
@@ -110,9 +118,8 @@ class Traced:
         lds_bytes: of a workgroup. registers: vector registers of a lane.
         instructions: by the one of ``UNITS``.
         lanes: active ones of VALU instructions, those of the begin of each block.
-        idle: vector memory instructions without an active lane.
-        load_waits, store_waits, scalar_waits, lds_waits: ``s_waitcnt`` that wait for what was not waited for
-            before, by what that is; a load where it is several.
+        load_waits, store_waits, scalar_waits: ``s_waitcnt`` that wait for what was not waited for before, by
+            what that is; a load where it is several.
         bank_turns: accesses of LDS instructions that follow one another, in the bank that has most.
         code_bytes: that were executed at least once.
         accesses: lines.
@@ -125,11 +132,9 @@ class Traced:
     registers: int
     instructions: dict[str, int]
     lanes: int
-    idle: int
     load_waits: int
     store_waits: int
     scalar_waits: int
-    lds_waits: int
     bank_turns: int
     code_bytes: int
     accesses: Accesses
@@ -146,16 +151,11 @@ class Trace:
     launch: Launch
     start: Start
     lanes: int = 0
-    idle: int = 0
     bank_turns: int = 0
-    waits: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("load", "store", "scalar", "lds"), 0)
-    )
+    waits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_WAITS, 0))
 
     def __post_init__(self) -> None:
-        self._groups = [
-            -(-grid // size) for grid, size in zip(self.launch.grid, self.launch.workgroup, strict=True)
-        ]
+        self._groups = workgroups(self.launch.grid, self.launch.workgroup)
         self._waves_per_group = -(-math.prod(self.launch.workgroup) // LANES)
         waves = math.prod(self._groups) * self._waves_per_group
         self._turns = np.zeros(waves, np.int64)
@@ -198,10 +198,8 @@ class Trace:
         pending["vector"][who] = np.minimum(issued, event.vector)
         others = pending["scalar"][who] + pending["lds"][who]
         if event.other < 15 and len(others):
-            more = others > event.other
-            scalar = more & (pending["scalar"][who] > 0)
+            scalar = (others > event.other) & (pending["scalar"][who] > 0)
             self.waits["scalar"] += int(np.count_nonzero(scalar & ~loaded))
-            self.waits["lds"] += int(np.count_nonzero(more & ~scalar & ~loaded))
             if event.other == 0:
                 flat = (pending["flat"][who] > 0) & ~ended & (pending["vector"][who] > 0)
                 load = flat & (self._queue[who] != 0)
@@ -221,13 +219,9 @@ class Trace:
         lines = np.where(lanes, addresses >> 6, -1)
         if size > 4:
             lines = np.concatenate([lines, np.where(lanes, addresses + (size - 1) >> 6, -1)], axis=1)
-        lines = np.sort(lines, axis=1)
-        new = lines >= 0
-        new[:, 1:] &= lines[:, 1:] != lines[:, :-1]
-        self.idle += int(np.count_nonzero(~new.any(1)))
-        wave, _ = np.nonzero(new)
+        wave, line = _different(lines)
         number = self._group_numbers(waves)[waves.group[wave]]
-        self._parts.append((number, self._turns[waves.number[wave]], lines[new], unit(found)))
+        self._parts.append((number, self._turns[waves.number[wave]], line, unit(found)))
 
     def _group_numbers(self, waves: Waves) -> Array:
         if self._numbers[0] is not waves.lds:
@@ -239,12 +233,9 @@ class Trace:
         """Count the accesses of the busiest bank."""
         for first in range(0, inside.shape[1], BANKS):
             active = waves.exec[:, first : first + BANKS]
-            places = np.sort(np.where(active, inside[:, first : first + BANKS], -1), axis=1)
-            new = places >= 0
-            new[:, 1:] &= places[:, 1:] != places[:, :-1]
-            wave, _ = np.nonzero(new)
+            wave, place = _different(np.where(active, inside[:, first : first + BANKS], -1))
             banks = np.zeros((len(waves), BANKS), np.int64)
-            np.add.at(banks, (wave, places[new] % BANKS), 1)
+            np.add.at(banks, (wave, place % BANKS), 1)
             self.bank_turns += int(banks.max(axis=1).sum())
 
     def result(self, executed: Executed) -> Traced:
@@ -263,11 +254,9 @@ class Trace:
             registers=self.start.registers,
             instructions=counts,
             lanes=self.lanes,
-            idle=self.idle,
             load_waits=self.waits["load"],
             store_waits=self.waits["store"],
             scalar_waits=self.waits["scalar"],
-            lds_waits=self.waits["lds"],
             bank_turns=self.bank_turns,
             code_bytes=sum(found.size for found in executed.instructions),
             accesses=Accesses(group, turn, line, units == "load", units == "atomic"),
