@@ -21,7 +21,8 @@ from apuflow.preview.coverage import measured
 from apuflow.preview.machine import GpuModel
 from apuflow.preview.residual import FOLDS
 from apuflow.preview.step import Step
-from apuflow.preview.timing import times
+from apuflow.preview.tables import Launches
+from apuflow.preview.timing import times_of
 from apuflow.score.runs import KEYS, is_result_table, record_rows, row_machine, row_steps, text
 from apuflow_analysis.tables import compare
 
@@ -159,13 +160,17 @@ class Modelled:
     machines: list[GpuModel]
     refused: Mapping[str, int]
 
-    def predicted(self) -> tuple[Array, list[str]]:
-        """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
-        machines = self.machines
-        row = np.repeat(np.arange(len(machines)), [len(steps) for steps in self.steps])
+    def unrolled(self) -> tuple[NDArray[np.intp], Array, Launches]:
+        """Each step of all rows: its row, how often it runs, and its launch on the row's machine."""
+        row = np.repeat(np.arange(len(self.machines)), [len(steps) for steps in self.steps])
         every = [step for steps in self.steps for step in steps]
         often = np.array([float(step.times) for step in every])
-        result = times(every, [machines[k] for k in row], folds(self.frame)[row])
+        return row, often, Launches.of(every, [self.machines[k] for k in row])
+
+    def predicted(self) -> tuple[Array, list[str]]:
+        """GPU cycles of each row's kernel, the mean of all its passes, and what bounds most of them."""
+        machines, (row, often, launches) = self.machines, self.unrolled()
+        result = times_of(launches, folds=folds(self.frame)[row])
         total = np.bincount(row, weights=result.ns * often, minlength=len(machines))
         period = np.array([machine.gpu_ns for machine in machines])
         bound = dict(zip(row.tolist(), result.bound, strict=True))  # the last step is most passes

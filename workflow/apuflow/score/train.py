@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from apuflow.core import project
 from apuflow.preview.residual import FILE, FOLDS, matrix
-from apuflow.preview.tables import Launches
 from apuflow.preview.timing import times_of
 from apuflow.score.errors import RECORDED, fold, layer_names, learned, modelled, read_runs
 
@@ -48,10 +47,8 @@ def examples() -> Examples:
     """All recorded launches as the timing model sees them; the quantities are those of its last pass."""
     frames = [read_runs(project.recorded_runs() / name) for name in RECORDED]
     known = modelled(pd.concat(frames, ignore_index=True))
-    every = [step for steps in known.steps for step in steps]
-    row = np.repeat(np.arange(len(known.steps)), [len(steps) for steps in known.steps])
-    often = np.array([float(step.times) for step in every])
-    found = times_of(Launches.of(every, [known.machines[k] for k in row]), corrected=False)
+    row, often, launches = known.unrolled()
+    found = times_of(launches, corrected=False)
     core = np.bincount(row, found.ns * often) / np.bincount(row, often)
     last = np.flatnonzero(np.diff(row, append=-1))
     periods = np.array([machine.gpu_ns for machine in known.machines])
