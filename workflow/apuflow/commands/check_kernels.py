@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,6 +117,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
     """
     from apuflow.kernels.launches import problems
     from apuflow.kernels.metadata import read_kernels
+    from apuflow.kernels.sources import compiled_meanwhile
 
     about = f"{work.name} on {gfx}"
     kernels: dict[Path, tuple[Kernel, ...]] = {}
@@ -130,7 +130,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
             return _told(about, error)
         for source in program.sources:
             try:
-                codes[source] = stack.enter_context(_compiled(source, program.compile, gfx))
+                codes[source] = stack.enter_context(compiled_meanwhile(source, program.compile, gfx))
                 kernels[source] = read_kernels(codes[source])
             except ApuflowError as error:
                 failed += _told(about, error)
@@ -190,17 +190,6 @@ def _executed(
     return said, wrong
 
 
-@contextmanager
-def _compiled(source: Path, arguments: str, gfx: str, defects: Collection[DefectName] = ()) -> Iterator[Path]:
-    from apuflow.kernels.sources import compiled
-
-    code = compiled(str(source), arguments, gfx, defects=defects)
-    try:
-        yield code
-    finally:
-        shutil.rmtree(code.parent)
-
-
 def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     """What the releases of gem5 that have this GPU are known to do with the instructions of some kernels."""
     from apuflow.configure import load_release, release_names
@@ -233,12 +222,15 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
 
 def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
     """Those of the defects that the kernels still meet where their code is changed for them."""
+    from apuflow.kernels.sources import compiled_meanwhile
     from apuflow.launcher.defects import met
 
     if not changed:
         return ()
     with ExitStack() as stack:
-        compiled = [_compiled(source, program.compile, gfx, changed) for source in program.sources]
+        compiled = [
+            compiled_meanwhile(source, program.compile, gfx, defects=changed) for source in program.sources
+        ]
         codes = [stack.enter_context(code) for code in compiled]
         return {defect.name for defect in met(codes, gfx, changed)}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -21,7 +20,7 @@ from apuflow.interpret.trace import LINE, Accesses, Traced
 from apuflow.kernels.interpreted import interpret_program
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.program import OwnProgram
-from apuflow.kernels.sources import compiled, own_object
+from apuflow.kernels.sources import compiled_meanwhile, own_object
 from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Arg, Launch
 from apuflow.preview.instructions import Counts
@@ -81,11 +80,11 @@ def profiles_of(
 
 def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[Traced]:
     program = replace(program, reference=None, outputs=())
-    codes: dict[Path, Path] = {}
     with ExitStack() as stack:
-        for source in program.sources:
-            codes[source] = compiled(str(source), program.compile, gfx, root)
-            stack.callback(shutil.rmtree, codes[source].parent)
+        codes = {
+            source: stack.enter_context(compiled_meanwhile(source, program.compile, gfx, root))
+            for source in program.sources
+        }
         kernels = {source: read_kernels(code) for source, code in codes.items()}
         done, _ = interpret_program(program, kernels, codes, gfx, trace=True, limit=limit)
     return done.traced

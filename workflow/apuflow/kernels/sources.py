@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -174,6 +175,18 @@ def compile_own(
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(out) as part:
         part.write_bytes(data)
+
+
+@contextmanager
+def compiled_meanwhile(
+    source: Path, arguments: str, gfx: str, root: Path = Path(), defects: Collection[DefectName] = ()
+) -> Iterator[Path]:
+    """A code object that is removed in the end; raises as :func:`compiled`."""
+    code = compiled(str(source), arguments, gfx, root, defects)
+    try:
+        yield code
+    finally:
+        shutil.rmtree(code.parent)
 
 
 def compiled(
