@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from apuflow.ask.search import Found
     from apuflow.configure import Sweep
+    from apuflow.configure.point import Point
 SHOWN = ("gpu_cycles", "ipc", "occupancy", "valu_utilization", "bound")
 MAX_ROWS = 100
 MOST_EXPLAINED = 8
@@ -54,6 +55,7 @@ def ask(
         )
     content = asking.described(workloads, settings or [])
     sweep = asking.question(content)
+    explained = _explained(sweep) if why else []
     frame = asking.answer(sweep)
     shown = tuple(column or SHOWN)
     remedy = "docs/metrics.md lists counters and metrics"
@@ -69,31 +71,31 @@ def ask(
         typer.echo(f"matrix products: {told}")
     for text in cliff_texts(frame, axes):
         typer.echo(f"steep step: {text}")
-    if why:
-        _explain(sweep)
+    for point in explained:
+        _explain(point, alone=len(explained) == 1)
     write_csv(csv, frame)
     if save:
         path = asking.save(content, save, force=force)
         print(f"{path}\nnext: apuflow plan {save}")
 
 
-def _explain(sweep: Sweep) -> None:
-    from apuflow.ask.why import why
-    from apuflow.core.errors import ConfigError
+def _explained(sweep: Sweep) -> list[Point]:
+    """The points of a question, which are few."""
     from apuflow.plan.points import points, sweep_workloads
 
     asked = [point for name in sweep_workloads(sweep) for point in points(sweep, name)]
     if len(asked) > MOST_EXPLAINED:
-        raise ConfigError(
-            f"explains {MOST_EXPLAINED} points at most",
-            key="--why",
-            value=len(asked),
-            remedy="ask for fewer values",
-        )
-    for point in asked:
-        typer.echo(f"\n{point.workload} {point.label}:" if len(asked) > 1 else "")
-        for line in why(point):
-            typer.echo(line)
+        message, remedy = f"explains {MOST_EXPLAINED} points at most", "ask for fewer values"
+        raise ConfigError(message, key="--why", value=len(asked), remedy=remedy)
+    return asked
+
+
+def _explain(point: Point, *, alone: bool) -> None:
+    from apuflow.ask.why import why
+
+    typer.echo("" if alone else f"\n{point.workload} {point.label}:")
+    for line in why(point):
+        typer.echo(line)
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
