@@ -59,7 +59,7 @@ class Forest(NamedTuple):
 @cache
 def forest() -> Forest:
     """The trees that are shipped."""
-    return read(pd.read_csv(FILE))
+    return read(pd.read_csv(FILE, dtype={"quantity": "category"}))
 
 
 def read(nodes: pd.DataFrame) -> Forest:
@@ -67,14 +67,14 @@ def read(nodes: pd.DataFrame) -> Forest:
 
     Nodes of a tree are in the order of their depth: the n-th inner one has the nodes 2n + 1 and 2n + 2.
     """
-    names = tuple(sorted(nodes["quantity"].dropna().unique()))
-    numbers = {name: number for number, name in enumerate(names)}
-    feature = nodes["quantity"].map(numbers).fillna(-1).to_numpy(dtype=np.int64)
+    quantity = nodes["quantity"].astype("category").cat  # its categories are sorted, a missing one is -1
+    names = tuple(quantity.categories)
+    feature = np.asarray(quantity.codes, dtype=np.int64)
     tree = nodes["tree"].to_numpy()
     roots = np.flatnonzero(np.diff(tree, prepend=-1))
-    inner = np.cumsum(feature >= 0) - 1
-    before = np.concatenate([[0], np.cumsum(feature >= 0)])[roots]
-    left = roots[tree] + 2 * (inner - before[tree]) + 1
+    inner = np.cumsum(feature >= 0)
+    before = np.concatenate([[0], inner])[roots]
+    left = roots[tree] + 2 * (inner - 1 - before[tree]) + 1
     return Forest(names, roots, feature, nodes["threshold"].to_numpy(dtype=np.float64), left)
 
 

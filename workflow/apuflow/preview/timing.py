@@ -172,7 +172,7 @@ def times_of(launches: Launches, *, folds: NDArray[np.int64] | None = None, corr
     )
     busy = asked * np.where(LOCAL, per_unit[:, None], waves[:, None])
     busy[:, STATIONS.index("tlb")] = walks
-    found = quantities(launches, flow, terms, busy, batches)
+    found = _quantities(launches, flow, terms, busy, batches)
     factor = correction(found, folds) if corrected else np.ones(len(launches))
     return Times(
         launches=launches,
@@ -269,16 +269,11 @@ def _start(launches: Launches, lat: Latencies) -> tuple[Array, Array]:
 
 def _latency(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
     """ns that a wavefront waits for loads, stores, additions and page walks."""
-    profile, counts, vega, waves = (
-        launches.profiles,
-        launches.counts,
-        launches.machines.vega,
-        _waves(launches),
-    )
+    profile, counts, waves = launches.profiles, launches.counts, _waves(launches)
     load = _load(launches, flow, lat)
     waits = profile.rounds * load + counts.instructions / waves * lat.step
     # s_endpgm waits for the last stores; on gfx8, where FLAT counts in lgkmcnt, other waits do so, too.
-    stores = 1.0 + np.where(vega, 0.0, profile.store_rounds)
+    stores = 1.0 + np.where(launches.machines.vega, 0.0, profile.store_rounds)
     waits = waits + np.where(counts.stores > 0.0, lat.store * stores, 0.0)
     waits = waits + profile.joined_rounds * np.maximum(0.0, lat.store - load)
     # An addition that another one disturbed: a swap more, behind those of all others to its line, one by one.
@@ -322,7 +317,7 @@ def _bounds(core: Array, busy: Array, line: Array) -> Numbered[str]:
     return Numbered(names, np.where(shares.max(axis=0) > BUSY, shares.argmax(axis=0), names.index("latency")))
 
 
-def quantities(
+def _quantities(
     launches: Launches, flow: Traffic, terms: Terms, busy: Array, batches: Array
 ) -> dict[str, Array]:
     """What the learned correction looks at: shares of the time, logarithms of counts, parts of lines.
