@@ -123,9 +123,12 @@ class Point:
         found = self.work.launches(self.compute_units if compute_units is None else compute_units)
         return library_launches(found, self.gfx) if self.software.products is not None else found
 
-    def previewed(self, compute_units: int) -> tuple[tuple[Launch, ...], tuple[Profile, ...] | None]:
-        """What the preview models of it (see Work.previewed)."""
-        launches, profiles = self.work.previewed(compute_units, self.gfx)
+    def previewed(
+        self, compute_units: int | None = None
+    ) -> tuple[tuple[Launch, ...], tuple[Profile, ...] | None]:
+        """What the preview models of it, on its machine's number of compute units (see Work.previewed)."""
+        units = self.compute_units if compute_units is None else compute_units
+        launches, profiles = self.work.previewed(units, self.gfx)
         if profiles is None and self.software.products is not None:
             launches = library_launches(launches, self.gfx)
         return launches, profiles

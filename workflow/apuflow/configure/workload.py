@@ -83,6 +83,11 @@ class Workload(ABC):
         del spec, path, document
         return {}
 
+    @property
+    def executed(self) -> bool:
+        """Whether the preview has to compile and execute its kernels."""
+        return any(work.executed for work in self.works)
+
     def holds(self, work: Work) -> bool:
         """Whether this work is what its files would make now."""
         del work  # most work carries all that it was made from

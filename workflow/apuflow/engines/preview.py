@@ -50,7 +50,7 @@ class Preview(Engine):
 
     @override
     def runs(self, workload: Workload) -> Runs:
-        if any(work.executed for work in workload.works):
+        if workload.executed:
             return Runs(state="yes", reason="its kernels are compiled and executed without gem5")
         return super().runs(workload)
 

@@ -18,7 +18,6 @@ from apuflow.core.host import host_facts
 from apuflow.core.options import column
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.words import many
-from apuflow.miopen import Launch
 from apuflow.rocblas.call import changed, library_of
 from apuflow_analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 
@@ -92,10 +91,12 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         "gfx": [point.gfx for point in points],
         "inputs": [point.inputs for point in points],
         "products": [point.products or None for point in points],
-        "stand_in": [_once(f"{one.kernel}: {one.note}" for one in _launched(p) if one.note) for p in points],
-        "library": [_once(library_of(one, p.gfx) for one in _launched(p)) for p in points],
+        "stand_in": [
+            _once(f"{one.kernel}: {one.note}" for one in p.previewed()[0] if one.note) for p in points
+        ],
+        "library": [_once(library_of(one, p.gfx) for one in p.previewed()[0]) for p in points],
         "changed": [
-            _once(c for one in _launched(p) for c in changed(one, p.gfx).split("; ")) for p in points
+            _once(c for one in p.previewed()[0] for c in changed(one, p.gfx).split("; ")) for p in points
         ],
         **{
             name: column(options, option)
@@ -110,10 +111,6 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
 def _flags(point: Point, reason: str) -> str:
     told = [f"{UNMEASURED}: {reason}"] if reason else []
     return ";".join([*told, *point.release_facts.doubts(point.release)])
-
-
-def _launched(point: Point) -> Sequence[Launch]:
-    return point.previewed(point.compute_units)[0]
 
 
 def _once(said: Iterable[str]) -> str | None:

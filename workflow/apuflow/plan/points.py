@@ -143,7 +143,7 @@ def _runnable(name: str, sweep: Sweep, root: Path) -> bool:
     except ConfigError as error:
         _say_left_out(name, str(error))
         return False
-    if "preview" in sweep.engines and any(work.executed for work in workload.works):
+    if "preview" in sweep.engines and workload.executed:
         return False  # it needs a compiler
     return all(runs_on(workload, engine).state != "no" for engine in sweep.engines)
 
