@@ -31,6 +31,6 @@ def test_a_row_of_a_part_is_answered_by_the_trees_that_have_not_seen_it() -> Non
 
 
 def test_the_shipped_trees_correct_by_no_more_than_e() -> None:
-    leaves = forest().threshold[forest().feature < 0]
+    leaves = forest().value[forest().feature < 0]
     assert len(forest().roots) % FOLDS == 0
     assert np.abs(leaves).max() <= 1.0

@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 FOLDS: Final = 5
 """Parts of the layers."""
 FILE: Final = Path(__file__).with_name("residual.csv.xz")
+ROWS: Final = 512
+"""Rows at a time: their nodes fit the processor's caches."""
 Array = NDArray[np.float64]
+Nodes = NDArray[np.int32]
 
 
 class Forest(NamedTuple):
@@ -30,14 +33,16 @@ class Forest(NamedTuple):
         names: of the quantities.
         roots: node of each tree; the trees that have not seen the same part of the layers are together.
         feature: of a node, the number of the quantity that it compares; -1: it is a leaf.
-        threshold: up to which it goes to the node ``left``, and beyond to the next one; of a leaf, the value.
+        threshold: up to which it goes to the node ``left``, and beyond to the next one; a leaf: itself.
+        value: of a leaf.
     """
 
     names: tuple[str, ...]
-    roots: NDArray[np.int64]
-    feature: NDArray[np.int64]
+    roots: Nodes
+    feature: Nodes
     threshold: Array
-    left: NDArray[np.int64]
+    left: Nodes
+    value: Array
 
     def values(self, table: Array, folds: NDArray[np.int64] | None = None) -> Array:
         """The mean of the trees' values.
@@ -46,14 +51,24 @@ class Forest(NamedTuple):
             table: rows with a column for each of ``names``.
             folds: part of the layers that each row is of; trees that have seen it are left out. -1: none has.
         """
-        node = np.broadcast_to(self.roots, (len(table), len(self.roots)))
-        rows = np.arange(len(table))[:, None]
-        while (inner := (feature := self.feature[node]) >= 0).any():
-            beyond = table[rows, feature] > self.threshold[node]
-            node = np.where(inner, self.left[node] + beyond, node)
-        values = self.threshold[node].reshape(len(table), FOLDS, len(self.roots) // FOLDS).mean(axis=2)
+        parts = [self._of_folds(table[begin : begin + ROWS]) for begin in range(0, len(table), ROWS)]
+        values = np.concatenate([np.zeros((0, FOLDS)), *parts])
         mean: Array = values.mean(axis=1)
         return mean if folds is None else np.where(folds < 0, mean, values[np.arange(len(table)), folds])
+
+    def _of_folds(self, table: Array) -> Array:
+        """(rows, parts): the mean of the trees that have not seen a part."""
+        begin = (np.arange(len(table), dtype=np.int32) * table.shape[1])[:, None]
+        flat = table.ravel()
+        node = np.broadcast_to(self.roots, (len(table), len(self.roots)))
+        while True:
+            beyond = flat.take(begin + self.feature.take(node)) > self.threshold.take(node)
+            following = self.left.take(node) + beyond
+            if (following == node).all():
+                break
+            node = following
+        means: Array = self.value[node].reshape(len(table), FOLDS, -1).mean(axis=2)
+        return means
 
 
 @cache
@@ -69,13 +84,15 @@ def read(nodes: pd.DataFrame) -> Forest:
     """
     quantity = nodes["quantity"].astype("category").cat  # its categories are sorted, a missing one is -1
     names = tuple(quantity.categories)
-    feature = np.asarray(quantity.codes, dtype=np.int64)
+    feature = np.asarray(quantity.codes, dtype=np.int32)
     tree = nodes["tree"].to_numpy()
     roots = np.flatnonzero(np.diff(tree, prepend=-1))
     inner = np.cumsum(feature >= 0)
     before = np.concatenate([[0], inner])[roots]
     left = roots[tree] + 2 * (inner - 1 - before[tree]) + 1
-    return Forest(names, roots, feature, nodes["threshold"].to_numpy(dtype=np.float64), left)
+    leaf, number = feature < 0, nodes["threshold"].to_numpy(dtype=np.float64)
+    threshold, left = np.where(leaf, np.inf, number), np.where(leaf, np.arange(len(leaf)), left)
+    return Forest(names, roots.astype(np.int32), feature, threshold, left.astype(np.int32), number)
 
 
 def correction(quantities: Mapping[str, Array], folds: NDArray[np.int64] | None = None) -> Array:
