@@ -98,10 +98,6 @@ def _median_float(a: Array, b: Array, c: Array) -> Array:
     return np.where(none, np.fmin(np.fmin(a, b), c), _median(a, b, c))
 
 
-def _shift_left(a: Array, b: Array, mask: Any) -> Array:
-    return a << (b & mask)
-
-
 def _bfe(x: Array, first: Array, width: Array) -> Array:
     first, width = first & _31, width & _31
     return np.where(width == 0, 0, x >> first & (U(1) << width) - U(1)).astype(np.uint32)
