@@ -1,0 +1,74 @@
+"""A form of an instruction, and how it is tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from apuflow.interpret.opcodes import Encoding
+
+Words = NDArray[np.uint32]
+ROUNDS: Final = 8
+"""Wavefronts that try a form: each has 64 lanes with operands of their own."""
+MEMORY_BYTES: Final = 1 << 16
+"""Of the buffer that memory instructions access. Lanes of all rounds share it."""
+LDS_BYTES: Final = 4096
+
+
+class Form(NamedTuple):
+    """One way to use an instruction.
+
+    Attributes:
+        encoding, instruction: as the interpreter's table of opcodes names them.
+        features: what it has beyond registers alone, in alphabetical order; the words stand in
+            :mod:`apuflow.conformance.features`.
+    """
+
+    encoding: Encoding
+    instruction: str
+    features: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((self.encoding, self.instruction, *self.features))
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A trial of a form.
+
+    A kernel of ``ROUNDS`` workgroups of one wavefront loads ``vectors`` and ``scalars``, executes ``before``,
+    ``text`` and ``after``, and stores ``results``. Every register that is stored and not loaded holds
+    0xA5A5A5A5 before. VCC, M0 and SCC hold what ``before`` says, else 0.
+
+    Free for a case: v2 to v99 and s16 to s79; a0 to a31 where ``processor`` has them.
+
+    Attributes:
+        text: the one instruction, in LLVM's assembly of ``processor``.
+        processor: LLVM's name of the GPU; the kernel's own is gfx801 or gfx902 and takes its words as data.
+        vectors: by first register (``v2``), words (ROUNDS, count of registers, 64).
+        scalars: by first register (``s16``), words (ROUNDS, count of registers).
+        before, after: instructions in the kernel's own assembly, as ``s_mov_b64 exec, 0x5555`` (which is set
+            back behind ``text``), ``s_mov_b32 m0, -1`` and ``s_waitcnt vmcnt(0)``.
+        results: ``v8``, ``v[8:9]``, ``s[20:21]``, ``vcc``, ``exec``, ``scc``, ``m0``.
+        memory: whether s[8:9] holds the address of a buffer of ``MEMORY_BYTES``, with a fixed random
+            content, which is a result as well, and s[12:15] the descriptor of that buffer.
+        lds: whether LDS is a result: ``LDS_BYTES`` that hold a fixed random content before.
+        tolerance: units in the last place that the manual allows a float result to differ.
+        floats: bits of a float result (16, 32, 64), of which all NaN are equal; 0: bits count.
+    """
+
+    form: Form
+    text: str
+    processor: str
+    vectors: dict[str, Words]
+    scalars: dict[str, Words]
+    results: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    memory: bool = False
+    lds: bool = False
+    tolerance: float = 0.0
+    floats: int = 0

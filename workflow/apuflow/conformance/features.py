@@ -1,0 +1,41 @@
+"""Words for what an instruction has beyond its registers, and those of a decoded instruction.
+
+A form that gem5 executes wrongly tells that each instruction with all of its words is executed wrongly.
+
+==================================  ==========================================================================
+``abs0`` .. ``abs2``                |x| of a source, by its number. ``neg0`` .. ``neg2``: -x.
+``clamp``, ``mul2``, ``mul4``,      changes of the result
+``div2``
+``sdwa``                            and ``select0:BYTE_1``, ``select1:WORD_0``, ``sext0``, ``sext1``,
+                                    ``target:BYTE_1``, ``unused:preserve`` where they are not DWORD, pad
+``dpp``                             and ``quad_perm``, ``row_shl``, ``row_shr``, ``row_ror``, ``wave_shl``,
+                                    ``wave_rol``, ``wave_shr``, ``wave_ror``, ``row_mirror``,
+                                    ``row_half_mirror``, ``row_bcast15``, ``row_bcast31``, ``bound_ctrl``,
+                                    ``row_mask``, ``bank_mask``
+``select_low``, ``select_high``     OP_SEL, OP_SEL_HI that are not the usual ones, ``neg_low``, ``neg_high``
+``scalar0`` .. ``scalar2``          a source is a scalar register; ``constant0`` .. ``constant2``: a whole
+                                    inline constant; ``float0`` ..: a float one; ``literal0`` ..: a literal;
+                                    ``vcc0`` .., ``m00`` .., ``exec0`` ..: one of these
+``accumulation``                    an operand is an accumulation register
+``glc``, ``slc``, ``offset``,       of memory instructions: ``offset`` is not 0; ``saddr``: a scalar base;
+``saddr``, ``offen``, ``idxen``,    ``gds``
+``soffset``, ``gds``
+``some_lanes``, ``one_lane``,       EXEC, which no decoder sees: a form that is right with all lanes is tried
+``no_lane``                         with some, one, none
+``negative``, ``subnormal``,        operands, which no decoder sees
+``unaligned``, ``across_lines``,
+``large``, ``overlapping``
+==================================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+AT_RUN_TIME: Final = frozenset(
+    {
+        *("some_lanes", "one_lane", "no_lane", "negative", "subnormal", "unaligned", "across_lines"),
+        *("large", "overlapping"),
+    }
+)
+"""Words that only a run tells."""
