@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import gpu
+from apuflow.core.gpus import BuildTarget, gpu
 from apuflow.miopen.compiler import host_compiler
 from apuflow.miopen.elf import BrokenObject, read_code_object
 
@@ -78,14 +78,16 @@ def missing(objects: Iterable[Path], gfx: str, releases: Iterable[str]) -> dict[
     those after the table's last one equal it.
     """
     present = {_FORM.sub("", line.split()[0]) for path in objects for line in executed(path, gfx) if line}
-    last = {name: _number(release) for name, release in _table()[gpu(gfx).isa.build_target].items()}
-    newest = max(last.values())
-    return {
-        release: tuple(
-            sorted(name for name in present & last.keys() if min(_number(release), newest) <= last[name])
-        )
-        for release in releases
-    }
+    build = gpu(gfx).isa.build_target
+    return {release: tuple(sorted(present & not_executed(build, release))) for release in releases}
+
+
+@lru_cache(maxsize=None)
+def not_executed(build: BuildTarget, release: str) -> frozenset[str]:
+    """Names of the instructions that a build of a release of gem5's own does not implement."""
+    last = {name: _number(until) for name, until in _table()[build].items()}
+    number = min(_number(release), max(last.values()))
+    return frozenset(name for name, until in last.items() if number <= until)
 
 
 def _number(release: str) -> tuple[int, ...]:

@@ -1,0 +1,159 @@
+"""Runs a suite: each case on gem5, beside its expected values."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, Protocol, TypeAlias
+
+from apuflow.conformance.assemble import Assembled
+from apuflow.conformance.case import Form
+from apuflow.conformance.compare import Failure, failure
+from apuflow.conformance.expected import Values, expected
+from apuflow.conformance.simulator import Ran
+from apuflow.conformance.store import Kept, Store
+
+Verdict: TypeAlias = Literal["right", "wrong", "stops", "unknown"]
+PER_START: Final = 200
+"""Cases of one process of gem5."""
+_WHOLE: Final = re.compile(
+    r"unimplemented|[Ii]nvalid opcode|unmapped to an execution resource|not (?:yet )?implemented"
+)
+"""What gem5 says of an instruction whatever its operands are."""
+_CHANGED: Final = (("sdwa", re.compile(r"SDWA")), ("dpp", re.compile(r"DPP")))
+"""Words of features that a message may be about."""
+
+
+class Runner(Protocol):
+    """Runs cases on gem5 in a directory of its own."""
+
+    def run(self, some: Sequence[Assembled], directory: Path) -> Ran:
+        """Run them, until one ends gem5."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case and how it came out.
+
+    Attributes:
+        message: why gem5 stopped, or why there is no expected value.
+        failure: of a wrong one.
+        taken_from: the form that stopped gem5 in its place.
+    """
+
+    form: Form
+    text: str
+    verdict: Verdict
+    message: str = ""
+    failure: Failure | None = None
+    taken_from: str = ""
+
+
+@dataclass
+class Suite:
+    """Cases that run on a gem5.
+
+    Attributes:
+        place: directory of what is kept and of the processes of gem5.
+        likely: whether a case is likely to stop gem5: those run last.
+        say: is told of progress.
+    """
+
+    some: Sequence[Assembled]
+    runner: Runner
+    place: Path
+    jobs: int = 2
+    likely: Callable[[Form], bool] = lambda _form: False
+    say: Callable[[str], None] = print
+    starts: int = 0
+    seconds: float = 0.0
+    _waiting: deque[Assembled] = field(default_factory=deque)
+
+    def run(self) -> dict[str, Kept]:
+        """Run what has no result yet; the results of all cases by their keys.
+
+        Raises:
+            EngineError: gem5 does not start.
+        """
+        store = Store(self.place / "results.sqlite")
+        kept = store.all()
+        missing = list({each.key: each for each in self.some if each.key not in kept}.values())
+        self._waiting = deque(sorted(missing, key=lambda each: self.likely(each.case.form)))
+        if missing:
+            self.say(f"{len(self.some) - len(missing)} of {len(self.some)} cases are done already")
+        total = len(missing)
+        free = [self.place / f"gem5-{number}" for number in range(self.jobs)]
+        running: dict[Future[Ran], tuple[Path, list[Assembled]]] = {}
+        with ThreadPoolExecutor(self.jobs) as pool:
+            while self._waiting or running:
+                while self._waiting and free:
+                    chosen = self._next()
+                    directory = free.pop()
+                    running[pool.submit(self.runner.run, chosen, directory)] = directory, chosen
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    directory, chosen = running.pop(future)
+                    free.append(directory)
+                    new = self._taken(chosen, future.result())
+                    store.add(new.items())
+                    kept |= new
+                    left = len(self._waiting) + sum(len(some) for _, some in running.values())
+                    self.say(f"{total - left} of {total} cases, {self.starts} starts of gem5")
+        return kept
+
+    def _next(self) -> list[Assembled]:
+        """Cases of the next process; of those that are likely to stop it, fewer."""
+        count = max(1, min(PER_START, -(-len(self._waiting) // self.jobs)))
+        return [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
+
+    def _taken(self, chosen: list[Assembled], ran: Ran) -> dict[str, Kept]:
+        """Results of a process; what it did not come to waits again."""
+        self.starts += 1
+        self.seconds += ran.seconds
+        found = {each.key: Kept(values.data()) for each, values in zip(chosen, ran.values, strict=False)}
+        left = chosen[len(ran.values) :]
+        if not left:
+            return found
+        stopped, *others = left
+        found[stopped.key] = Kept(message=ran.message)
+        self.say(f"  {stopped.case.form} stops: {ran.message}")
+        self._waiting.extendleft(reversed(others))
+        covered = covers(stopped.case.form, ran.message)
+        for each in [each for each in self._waiting if covered(each.case.form)]:
+            found[each.key] = Kept(message=ran.message, taken_from=str(stopped.case.form))
+        self._waiting = deque(each for each in self._waiting if each.key not in found)
+        return found
+
+
+def covers(form: Form, message: str) -> Callable[[Form], bool]:
+    """Of which other forms a message with which one ended gem5 is true as well."""
+    word = next(
+        (word for word, pattern in _CHANGED if pattern.search(message) and word in form.features), None
+    )
+    if not _WHOLE.search(message) and word is None:
+        return lambda _other: False
+
+    def covered(other: Form) -> bool:
+        return other[:2] == form[:2] and (word is None or word in other.features)
+
+    return covered
+
+
+def judged(some: Sequence[Assembled], kept: dict[str, Kept], gfx: str) -> Iterator[Judged]:
+    """How each case that has a result came out."""
+    for each, want in expected([each for each in some if each.key in kept], gfx):
+        yield judge(each, kept[each.key], want)
+
+
+def judge(each: Assembled, kept: Kept, want: Values | str) -> Judged:
+    """How a case came out; ``want`` is a text where it has no expected values."""
+    form, text = each.case.form, each.case.text
+    if kept.message:
+        return Judged(form, text, "stops", kept.message, taken_from=kept.taken_from)
+    if isinstance(want, str):
+        return Judged(form, text, "unknown", want)
+    found = failure(each, Values.of(each, kept.data), want)
+    return Judged(form, text, "wrong" if found else "right", failure=found)
