@@ -42,7 +42,7 @@ def conformance(
         for line in suite.interpreted(chosen):
             typer.echo(line)
     elif report:
-        typer.echo(suite.report(chosen, report))
+        typer.echo(suite.report(chosen, report, jobs, lambda _: None))
     else:
         for line in suite.run(chosen, jobs, typer.echo):
             typer.echo(line)

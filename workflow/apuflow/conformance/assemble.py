@@ -323,9 +323,9 @@ def build_object(some: Sequence[Assembled], gfx: str, out: Path) -> None:
 
 
 def _place_accumulation(data: bytearray) -> None:
-    """Say in each kernel's descriptor (COMPUTE_PGM_RSRC3, ACCUM_OFFSET) where accumulation registers begin."""
-    table = elf.sections(data)
-    for symbol in elf.symbols(data, table):
+    """Say in each kernel's descriptor where accumulation registers begin (COMPUTE_PGM_RSRC3, ACCUM_OFFSET)."""
+    table = elf.sections(bytes(data))
+    for symbol in elf.symbols(bytes(data), table):
         if symbol.name.endswith(".kd"):
             home = next(
                 each

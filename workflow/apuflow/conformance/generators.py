@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
-from apuflow.conformance.case import Case, Form
 from apuflow.configure.base import did_you_mean
+from apuflow.conformance.case import Case, Form
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GCN3, gpu
 
 IsaName: TypeAlias = Literal["gcn3", "vega"]
-GENERATORS: Final = ("vector", "scalar", "memory", "matrix", "packed")
+GENERATORS: Final = ("vector", "scalar", "scalar_memory", "memory", "buffers", "lds", "matrix", "packed")
 """Modules beside this one, each with ``cases(isa)``."""
 
 

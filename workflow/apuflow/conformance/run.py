@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from apuflow.conformance.assemble import Assembled
 from apuflow.conformance.case import Form
@@ -17,7 +17,9 @@ from apuflow.conformance.expected import Values, expected
 from apuflow.conformance.simulator import Ran
 from apuflow.conformance.store import Kept, Store
 
-Verdict: TypeAlias = Literal["right", "wrong", "stops", "unknown"]
+Verdict: TypeAlias = Literal["right", "unknown", "wrong", "stops"]
+WEIGHT: Final[tuple[Verdict, ...]] = get_args(Verdict)
+"""Verdicts; of several cases of a form the last one counts."""
 PER_START: Final = 200
 """Cases of one process of gem5."""
 _WHOLE: Final = re.compile(
@@ -142,10 +144,12 @@ def covers(form: Form, message: str) -> Callable[[Form], bool]:
     return covered
 
 
-def judged(some: Sequence[Assembled], kept: dict[str, Kept], gfx: str) -> Iterator[Judged]:
-    """How each case that has a result came out."""
+def judged(
+    some: Sequence[Assembled], kept: Mapping[str, Kept], gfx: str
+) -> Iterator[tuple[Assembled, Judged]]:
+    """How each case that has a result came out; the order is that of instruction sets."""
     for each, want in expected([each for each in some if each.key in kept], gfx):
-        yield judge(each, kept[each.key], want)
+        yield each, judge(each, kept[each.key], want)
 
 
 def judge(each: Assembled, kept: Kept, want: Values | str) -> Judged:

@@ -29,7 +29,6 @@ from apuflow.launcher.dispatch_list import (
     Dispatch,
     DispatchList,
     Dump,
-    guest_path,
 )
 from apuflow.launcher.plan import DIRECTORY, LIST
 from apuflow.launcher.program import build_launcher, sources_identity
@@ -40,7 +39,6 @@ from apuflow.prepare.sources import use_checkout
 from apuflow.prepare.tools import Toolset
 from apuflow.run import gem5_messages
 from apuflow.run.command import OUTDIR, Gem5, Guest, gem5_command, refuse_redirected
-from apuflow.run.process import SERVER
 
 PATIENCE: Final = 60.0
 """Host seconds without a finished dispatch after which the dispatch is taken for endless."""

@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from apuflow.configure import Release, load_release, load_sweep
-from apuflow.configure.catalogue import position
+from apuflow.configure.base import did_you_mean
 from apuflow.conformance.assemble import Assembled, assembled
 from apuflow.conformance.case import Form
 from apuflow.conformance.expected import expected
 from apuflow.conformance.generators import GENERATORS, all_cases, isa_of, matches
-from apuflow.conformance.run import Judged, Suite, judged
+from apuflow.conformance.report import page
+from apuflow.conformance.run import WEIGHT, Judged, Suite, judged
 from apuflow.conformance.simulator import Simulator
-from apuflow.core.gpus import gpu
+from apuflow.conformance.sources import Sources
+from apuflow.conformance.table import of_judged, table_file, text, worst
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_text
+from apuflow.core.gpus import BuildTarget, gpu
 from apuflow.core.words import many
 from apuflow.launcher.disassembly import not_executed
-
-VERDICTS: Final = ("right", "wrong", "stops", "unknown")
-_SHOWN: Final = 60
-"""Forms that are not right which are printed."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Chosen:
     def whole(self) -> bool:
         """Whether no form is left out."""
         return not self.only and set(self.generators) == set(GENERATORS)
+
+    @property
+    def build(self) -> BuildTarget:
+        """gem5's build."""
+        return self.release.build_target(self.gfx)
 
     @property
     def place(self) -> Path:
@@ -84,29 +89,67 @@ def interpreted(wanted: Chosen) -> Iterator[str]:
 
 
 def run(wanted: Chosen, jobs: int, say: Callable[[str], None]) -> Iterator[str]:
-    """Run cases: lines with what is not right, and counts."""
-    found = results(wanted, jobs, say)
-    bad = [each for each in found if each.verdict in ("wrong", "stops", "unknown") and not each.taken_from]
-    for each in bad if not wanted.whole else ():
-        yield described(each)
-    yield from counts(found)
+    """Run cases; write the table if none is left out. Lines with what is not right, and counts."""
+    simulator = Simulator.of(wanted.release.name, wanted.gfx, wanted.root)
+    found = [each for _, each in results(wanted, simulator, wanted.assembled(), jobs, say)]
+    deciding = worst(found)
+    if wanted.whole:
+        made = of_judged(found, _sources(wanted, simulator).of, _about(wanted, simulator))
+        file = wanted.root / table_file(wanted.release.name, wanted.build)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, text(made))
+        yield f"{file}: {many(len(made.rows), 'row')}"
+    else:
+        yield from (described(each) for each in deciding if each.verdict != "right" and not each.taken_from)
+    yield from counts(deciding)
 
 
-def results(wanted: Chosen, jobs: int, say: Callable[[str], None]) -> list[Judged]:
+def report(wanted: Chosen, name: str, jobs: int, say: Callable[[str], None]) -> str:
+    """The page of a form.
+
+    Args:
+        name: the form's, or an instruction's: then of its form with the fewest words that is not right.
+
+    Raises:
+        ConfigError: there is no such form.
+    """
+    some = wanted.assembled()
+    mine = [each for each in some if name in (str(each.case.form), each.case.form.instruction)]
+    if not mine:
+        known = {str(each.case.form) for each in some} | {each.case.form.instruction for each in some}
+        remedy = f"{did_you_mean(name, known)}`apuflow conformance --list` prints the forms"
+        raise ConfigError("no form of this name", key="--report", value=name, remedy=remedy)
+    simulator = Simulator.of(wanted.release.name, wanted.gfx, wanted.root)
+    found = results(wanted, simulator, mine, jobs, say)
+    each, bad = max(found, key=lambda pair: (WEIGHT.index(pair[1].verdict), -len(pair[1].form.features)))
+    source = _sources(wanted, simulator).of(bad.form)
+    return page(each, bad, _about(wanted, simulator), source, wanted.gfx)
+
+
+def results(
+    wanted: Chosen, simulator: Simulator, some: Sequence[Assembled], jobs: int, say: Callable[[str], None]
+) -> list[tuple[Assembled, Judged]]:
     """Run what has no result yet, and judge all.
 
     Raises:
-        EngineError: there is no gem5, or it does not start.
+        EngineError: gem5 does not start.
     """
-    simulator = Simulator.of(wanted.release.name, wanted.gfx, wanted.root)
-    some = wanted.assembled()
-    stop = not_executed(wanted.release.build_target(wanted.gfx), wanted.release.options_of)
+    stop = not_executed(wanted.build, wanted.release.options_of)
 
     def likely(form: Form) -> bool:
         return form.instruction in stop or "sdwa" in form.features or "dpp" in form.features
 
     suite = Suite(some, simulator, wanted.place, jobs, likely, say)
     return list(judged(some, suite.run(), wanted.gfx))
+
+
+def _sources(wanted: Chosen, simulator: Simulator) -> Sources:
+    return Sources(simulator.source / "src/arch/amdgpu" / isa_of(wanted.gfx))
+
+
+def _about(wanted: Chosen, simulator: Simulator) -> str:
+    commit = simulator.record.source.commit or "of an unknown commit"
+    return f"gem5 {wanted.release.name}, {commit}, build {wanted.build}, machine {wanted.gfx}"
 
 
 def described(each: Judged) -> str:
@@ -118,18 +161,11 @@ def described(each: Judged) -> str:
     return text + (f": {each.message}" if each.message else "")
 
 
-def counts(found: Sequence[Judged]) -> Iterator[str]:
+def counts(deciding: Sequence[Judged]) -> Iterator[str]:
     """Forms by encoding and verdict."""
-    worst: dict[Form, str] = {}
-    for each in found:
-        worst[each.form] = max(each.verdict, worst.get(each.form, "right"), key=VERDICTS_BY_WEIGHT.index)
-    table = Counter((form.encoding, verdict) for form, verdict in worst.items())
-    encodings = list(dict.fromkeys(form.encoding for form in worst))
-    yield f"{'':8}" + "".join(f"{verdict:>9}" for verdict in VERDICTS)
-    for encoding in encodings:
-        yield f"{encoding:8}" + "".join(f"{table[encoding, verdict]:>9,}" for verdict in VERDICTS)
-    totals = Counter(worst.values())
-    yield f"{'all':8}" + "".join(f"{totals[verdict]:>9,}" for verdict in VERDICTS)
-
-
-VERDICTS_BY_WEIGHT: Final = ("right", "unknown", "wrong", "stops")
+    table = Counter((each.form.encoding, each.verdict) for each in deciding)
+    yield f"{'':8}" + "".join(f"{verdict:>9}" for verdict in WEIGHT)
+    for encoding in dict.fromkeys(each.form.encoding for each in deciding):
+        yield f"{encoding:8}" + "".join(f"{table[encoding, verdict]:>9,}" for verdict in WEIGHT)
+    totals = Counter(each.verdict for each in deciding)
+    yield f"{'all':8}" + "".join(f"{totals[verdict]:>9,}" for verdict in WEIGHT)

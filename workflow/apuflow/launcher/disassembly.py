@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -82,7 +82,7 @@ def missing(objects: Iterable[Path], gfx: str, releases: Iterable[str]) -> dict[
     return {release: tuple(sorted(present & not_executed(build, release))) for release in releases}
 
 
-@lru_cache(maxsize=None)
+@cache
 def not_executed(build: BuildTarget, release: str) -> frozenset[str]:
     """Names of the instructions that a build of a release of gem5's own does not implement."""
     last = {name: _number(until) for name, until in _table()[build].items()}

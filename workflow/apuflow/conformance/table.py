@@ -1,0 +1,202 @@
+"""What a release's gem5 does with each instruction: ``configs/conformance/<release>-<build>.csv``.
+
+One row for each instruction that is right, with all words of its right forms, and one for each smallest set
+of words with which it is not. A form is wrong where the words of a wrong row are among its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from apuflow.conformance.case import Form
+from apuflow.conformance.features import AT_RUN_TIME
+from apuflow.conformance.run import WEIGHT, Judged
+from apuflow.core.errors import ConfigError
+
+_ORDER: Final[tuple[str, ...]] = WEIGHT
+_NONE: Final = "-"
+"""The words of a form that has none."""
+
+
+def table_file(release: str, build: str) -> Path:
+    """Where the table of a release and build stands."""
+    return Path(f"configs/conformance/{release}-{build}.csv")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        features: words of the form; of right forms all words that occur in one.
+        text: the instruction, in LLVM's assembly.
+        inputs, got, expected: of the smallest wrong lane.
+        message: with which gem5 ended, or why nothing is expected.
+        source: gem5's function and its file, below ``src/arch/amdgpu``.
+    """
+
+    encoding: str
+    instruction: str
+    verdict: str
+    features: frozenset[str]
+    text: str = ""
+    place: str = ""
+    inputs: str = ""
+    got: str = ""
+    expected: str = ""
+    message: str = ""
+    source: str = ""
+
+    @property
+    def form(self) -> str:
+        """The form in words."""
+        return " ".join((self.encoding, self.instruction, *sorted(self.features)))
+
+    @property
+    def certain(self) -> bool:
+        """Whether every run of such an instruction meets it, whatever its operands are."""
+        return not self.features & AT_RUN_TIME
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a release and build; ``about``: what gem5 it was."""
+
+    rows: tuple[Row, ...]
+    about: str = ""
+
+    @cached_property
+    def _by_instruction(self) -> Mapping[tuple[str, str], list[Row]]:
+        found = defaultdict[tuple[str, str], list[Row]](list)
+        for row in self.rows:
+            found[row.encoding, row.instruction].append(row)
+        return found
+
+    def of(self, encoding: str, instruction: str, features: Collection[str]) -> Row | None:
+        """What holds for an instruction with these words; None: its form was not tried.
+
+        A row that needs words of :data:`~apuflow.conformance.features.AT_RUN_TIME` holds for some operands
+        only (``Row.certain`` is false): it is given where nothing certain is known to be wrong.
+        """
+        rows = self._by_instruction.get((encoding, instruction), [])
+        words = frozenset(features)
+        bad = [row for row in rows if row.verdict != "right" and row.features - AT_RUN_TIME <= words]
+        if bad:
+            return max(bad, key=lambda row: (row.certain, _ORDER.index(row.verdict)))
+        return next((row for row in rows if row.verdict == "right" and words <= row.features), None)
+
+    def instructions(self, verdict: str) -> frozenset[str]:
+        """Names of the instructions whose every form has a verdict."""
+        found = {
+            name: all(row.verdict == verdict and not row.features for row in rows)
+            for (_, name), rows in self._by_instruction.items()
+        }
+        return frozenset(name for name, every in found.items() if every)
+
+
+def worst(found: Iterable[Judged]) -> list[Judged]:
+    """Of each form the case that decides its verdict."""
+    by_form: dict[Form, Judged] = {}
+    for each in found:
+        before = by_form.setdefault(each.form, each)
+        if WEIGHT.index(each.verdict) > WEIGHT.index(before.verdict):
+            by_form[each.form] = each
+    return list(by_form.values())
+
+
+def of_judged(found: Iterable[Judged], source: Callable[[Form], str], about: str = "") -> Table:
+    """The table of what came out of a suite; ``source``: gem5's function of a form."""
+    by_instruction = defaultdict[tuple[str, str], list[Judged]](list)
+    for each in worst(found):
+        by_instruction[each.form[:2]].append(each)
+    rows = [row for _, some in sorted(by_instruction.items()) for row in _rows(some, source)]
+    return Table(tuple(rows), about)
+
+
+def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
+    """The rows of an instruction."""
+    encoding, instruction = some[0].form[:2]
+    right = [each for each in some if each.verdict == "right"]
+    if right:
+        words = frozenset(word for each in right for word in each.form.features)
+        yield Row(encoding, instruction, "right", words)
+    for verdict in WEIGHT[1:]:
+        bad = sorted(
+            (each for each in some if each.verdict == verdict),
+            key=lambda each: (len(each.form.features), bool(each.taken_from)),
+        )
+        least: list[Judged] = []
+        for each in bad:
+            if not any(set(other.form.features) <= set(each.form.features) for other in least):
+                least.append(each)
+        for each in least:
+            yield _row(each, source)
+
+
+def _row(each: Judged, source: Callable[[Form], str]) -> Row:
+    wrong = each.failure
+    return Row(
+        each.form.encoding,
+        each.form.instruction,
+        each.verdict,
+        frozenset(each.form.features),
+        each.text,
+        wrong.place if wrong else "",
+        wrong.inputs if wrong else "",
+        wrong.got if wrong else "",
+        wrong.expected if wrong else "",
+        each.message,
+        source(each.form) if each.verdict != "unknown" else "",
+    )
+
+
+_COLUMNS: Final = tuple(field.name for field in fields(Row))
+
+
+def text(table: Table) -> str:
+    """A table as its file has it."""
+    out = io.StringIO()
+    if table.about:
+        out.write(f"# {table.about}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for row in table.rows:
+        values = {name: getattr(row, name) for name in _COLUMNS}
+        values["features"] = " ".join(sorted(row.features)) or _NONE
+        writer.writerow(values.values())
+    return out.getvalue()
+
+
+def read(path: Path) -> Table:
+    """Read a table.
+
+    Raises:
+        ConfigError: it cannot be read, or is no such table.
+    """
+    remedy = "`apuflow conformance` writes it: do not edit it"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"cannot read the table of instructions: {error}", file=path, remedy=remedy
+        ) from None
+    about = "".join(line[2:].strip() for line in lines if line.startswith("# "))
+    reader = csv.DictReader(line for line in lines if not line.startswith("#"))
+    if tuple(reader.fieldnames or ()) != _COLUMNS:
+        said = f"a table of instructions has the columns {', '.join(_COLUMNS)}"
+        raise ConfigError(said, file=path, value=", ".join(reader.fieldnames or ()), remedy=remedy)
+    rows = []
+    for number, values in enumerate(reader, 1):
+        if values["verdict"] not in WEIGHT or None in values.values() or None in values:
+            said = "not a row of a table of instructions"
+            raise ConfigError(said, file=path, key=f"row {number}", value=values["verdict"], remedy=remedy)
+        words = frozenset(values.pop("features").split()) - {_NONE}
+        rows.append(Row(**values, features=words))
+    return Table(tuple(rows), about)
