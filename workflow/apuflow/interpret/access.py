@@ -1,4 +1,4 @@
-"""Memory instructions: SMEM, FLAT, GLOBAL, SCRATCH and MUBUF.
+"""Memory instructions: SMEM, FLAT, GLOBAL and SCRATCH; :mod:`apuflow.interpret.buffers` has MUBUF.
 
 Source: AMD's manual "Vega Instruction Set Architecture", chapters 7 to 11; the swizzle of private memory
 is chapter 8.1.5.1 with elements of 4 bytes and an index stride of 64.
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.interpret.arithmetic import Array
-from apuflow.interpret.as_gem5 import mixed_words
 from apuflow.interpret.atomics import atomic, operation
 from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import put, scalar, vector
@@ -75,7 +74,8 @@ def save(store: Memory | Lds, places: Places, size: int, values: list[Array]) ->
         store.bytes[places + byte] = (values[byte // 4] >> np.uint32(8 * (byte % 4))).astype(np.uint8)
 
 
-def _extended(value: Array, width: Width) -> Array:
+def extended(value: Array, width: Width) -> Array:
+    """A byte or 16-bit word as 32 bits."""
     if not width.signed:
         return value
     narrow = np.int8 if width.size == 1 else np.int16
@@ -88,12 +88,12 @@ def to_registers(waves: Waves, register: int, values: list[Array], width: Width,
         put(
             waves,
             waves.halves[register, :, :, width.half],
-            _extended(values[0], width).astype(np.uint16),
+            extended(values[0], width).astype(np.uint16),
             lanes,
         )
         return
     for number, value in enumerate(values):
-        put(waves, waves.v[register + number], _extended(value, width), lanes)
+        put(waves, waves.v[register + number], extended(value, width), lanes)
 
 
 def from_registers(waves: Waves, register: int, width: Width, lanes: Lanes) -> list[Array]:
@@ -118,17 +118,19 @@ def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
     Raises:
         EngineError: the interpreter does not have it.
     """
+    from apuflow.interpret.buffers import buffer_step
+
     step = None
     match found.encoding:
         case "smem":
             step = _scalar_memory(found)
         case "flat" | "global" | "scratch":
             step = _through(found, _flat_address(found))
-        case "mubuf":
+        case "mubuf" | "mtbuf":
             step = (
                 nothing
                 if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
-                else _buffer(found, "buffer_pairs" in defects)
+                else buffer_step(found, "buffer_pairs" in defects)
             )
     if step is None:
         raise lacking(found)
@@ -141,29 +143,57 @@ def nothing(_waves: Waves) -> None:
 
 
 def _scalar_memory(found: Instruction) -> Step | None:
-    if found.name in ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol"):
+    """SMEM; of each part of an address the lower two bits are ignored."""
+    if found.name.startswith("s_dcache_"):
         return nothing
-    form = re.fullmatch(r"s_(buffer_)?(load|store)_(dword(?:x\d+)?)", found.name)
+    form = re.fullmatch(r"s_(buffer_)?(load|store|atomic)_(\w+)", found.name)
     if not form:
         return _clock(found) if found.name in ("s_memtime", "s_memrealtime") else None
-    base, size = found.sources[0], _WIDTHS[form[3]]
+    known = operation(form[3]) if form[2] == "atomic" else None
+    size = known.size if known else _WIDTHS.get(form[3])
+    if size is None:
+        return None
+    base = found.sources[0]
     moved = scalar(found.sources[1], "u", 0) if "soffset" in found.flags or "imm" not in found.flags else None
-    fixed = found.offsets[0] if "imm" in found.flags else 0
+    fixed = found.offsets[0] & ~3 if "imm" in found.flags else 0
 
-    def addresses(waves: Waves) -> Array:
-        high = waves.s[base + 1] & np.uint32(0xFFFF if form[1] else 0xFFFFFFFF)
-        first = waves.word(base).astype(np.int64) | high.astype(np.int64) << 32
-        offset = fixed if moved is None else fixed + np.asarray(moved(waves)).astype(np.int64)
-        return (first + offset) & ~3
+    def addresses(waves: Waves) -> tuple[Array, Lanes]:
+        """Addresses of the words, and which are in the buffer's range, (wavefronts, words)."""
+        high = waves.word(base + 1) & np.uint32(0xFFFF if form[1] else 0xFFFFFFFF)
+        first = (waves.word(base).astype(np.int64) | high.astype(np.int64) << 32) & ~3
+        register = 0 if moved is None else np.broadcast_to(moved(waves), len(waves)).astype(np.int64) & ~3
+        offset = np.broadcast_to(fixed + register, len(waves))[:, None] + 4 * np.arange(size // 4)
+        inside = np.ones(offset.shape, np.bool_)
+        if form[1]:
+            stride = (waves.word(base + 1) >> np.uint32(16) & np.uint32(0x3FFF)).astype(np.int64)
+            inside = offset + 4 <= (waves.word(base + 2) * np.maximum(stride, 1))[:, None]
+        return first[:, None] + offset, inside
 
     def step(waves: Waves) -> None:
-        where = addresses(waves)
-        places = waves.memory.offsets(where, size)
+        where, inside = addresses(waves)
+        places = waves.memory.offsets(where[inside], 4)
+        sent = [
+            waves.word(found.target + each) for each in range(size // 4 * (known.operands if known else 1))
+        ]
         if form[2] == "store":
-            save(waves.memory, places, size, [waves.word(found.target + each) for each in range(size // 4)])
+            save(waves.memory, places, 4, [np.stack(sent, 1)[inside]])
             return
-        for number, value in enumerate(load(waves.memory, places, size)):
-            waves.set_word(found.target + number, value)
+        values = np.zeros(where.shape, np.uint32)
+        if known:
+            chosen = inside.all(1)
+            old = atomic(
+                waves.memory,
+                waves.memory.offsets(where[chosen, 0], size),
+                known,
+                [each[chosen] for each in sent],
+            )
+            values[chosen] = np.stack(old, 1)
+            if "glc" not in found.flags:
+                return
+        else:
+            values[inside] = load(waves.memory, places, 4)[0]
+        for number in range(size // 4):
+            waves.set_word(found.target + number, values[:, number])
 
     return step
 
@@ -243,9 +273,9 @@ def _load(
     waves: Waves, found: Instruction, where: Array, chosen: Array, size: int, spread: int
 ) -> list[Array]:
     if spread == 4 or size <= 4:
-        return load(waves.memory, _places(waves, found, where, chosen, size), size)
+        return load(waves.memory, check_places(waves, found, where, chosen, size), size)
     return [
-        load(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4)[0]
+        load(waves.memory, check_places(waves, found, where, chosen + spread * word, 4), 4)[0]
         for word in range(size // 4)
     ]
 
@@ -254,10 +284,10 @@ def _save(
     waves: Waves, found: Instruction, where: Array, chosen: Array, size: int, values: list[Array], spread: int
 ) -> None:
     if spread == 4 or size <= 4:
-        save(waves.memory, _places(waves, found, where, chosen, size), size, values)
+        save(waves.memory, check_places(waves, found, where, chosen, size), size, values)
         return
     for word, value in enumerate(values):
-        save(waves.memory, _places(waves, found, where, chosen + spread * word, 4), 4, [value])
+        save(waves.memory, check_places(waves, found, where, chosen + spread * word, 4), 4, [value])
 
 
 def who(found: Instruction, waves: Waves, wave: int, lane: int) -> str:
@@ -265,7 +295,12 @@ def who(found: Instruction, waves: Waves, wave: int, lane: int) -> str:
     return f"{found}, workgroup {waves.lds.numbers[waves.group[wave]]}, lane {lane}"
 
 
-def _places(waves: Waves, found: Instruction, where: Array, chosen: Array, size: int) -> Places:
+def check_places(waves: Waves, found: Instruction, where: Array, chosen: Array, size: int) -> Places:
+    """Where the chosen addresses stand in memory; ``where``: those of all lanes.
+
+    Raises:
+        OutOfBounds: one of them is in no buffer.
+    """
     try:
         return waves.memory.offsets(chosen, size)
     except OutOfBounds as error:
@@ -290,70 +325,11 @@ def _global_atomic(found: Instruction, word: str, addresses: Callable[[Waves], A
         chosen = where[waves.exec]
         if waves.watch is not None:
             waves.watch.vector(found, waves, where, known.size, waves.exec)
-        places = _places(waves, found, where, chosen, known.size)
+        places = check_places(waves, found, where, chosen, known.size)
         values = [waves.v[data + number][waves.exec] for number in range(words * known.operands)]
         old = atomic(waves.memory, places, known, values)
         if returns:
             for number, value in enumerate(old):
                 put(waves, waves.v[goal + number], scattered(value, waves.exec), None)
-
-    return step
-
-
-def _buffer(found: Instruction, mixes: bool) -> Step | None:
-    """MUBUF: an address from a descriptor of four scalar registers; what is out of range reads 0."""
-    kind, _, rest = found.name.partition("_")[2].partition("_")
-    if "lds" in found.flags:
-        return None
-    known = operation(rest) if kind == "atomic" else None
-    width = Width(known.size) if known else width_of(rest)
-    if width is None or kind not in ("load", "store", "atomic"):
-        return None
-    index_first = "idxen" in found.flags
-    address, resource = found.sources[0] - VECTOR, found.sources[1]
-    scalar_offset = scalar(found.sources[2], "u", 0)
-    data = data_register(found, found.target)
-    steps = 1 if kind == "atomic" else max(1, width.size // 4)
-    piece = width.size if steps == 1 else 4
-
-    def step(waves: Waves) -> None:
-        words = waves.s[resource : resource + 4].astype(np.int64)
-        base = (words[0] | (words[1] & 0xFFFF) << 32)[:, None]
-        stride, records = (words[1] >> 16 & 0x3FFF)[:, None], words[2][:, None]
-        by_lane = (words[3] >> 23 & 1).astype(np.bool_)[:, None]
-        extra = np.broadcast_to(scalar_offset(waves), len(waves)).astype(np.int64)[:, None]
-        index = waves.v[address].astype(np.int64) if index_first else np.int64(0)
-        inside = np.int64(found.offsets[0])
-        if "offen" in found.flags:
-            inside = inside + waves.v[address + index_first].astype(np.int64)
-        values = [np.zeros(waves.exec.shape, np.uint32) for _ in range(max(1, width.size // 4))]
-        register = data(waves)
-        mixed = None
-        if mixes and kind == "store" and steps in (2, 3):
-            sent = from_registers(waves, register, width, waves.exec)
-            mixed = [scattered(each, waves.exec) for each in mixed_words(sent, waves.exec, 4, steps)]
-        for number in range(steps):
-            offset = np.broadcast_to(index * stride + inside + 4 * number, waves.exec.shape)
-            raw = np.where(stride == 0, offset + piece - 1 < records - extra, index < records)
-            lanes = waves.exec & (raw | by_lane)
-            swizzled = (offset & ~3) * LANES + LANE * 4 + (offset & 3)
-            where = base + extra + np.where(by_lane, swizzled, offset)
-            if waves.watch is not None and number == 0:
-                waves.watch.vector(found, waves, where, width.size, lanes)
-            chosen = where[lanes]
-            places = _places(waves, found, where, chosen, piece)
-            if known is not None:
-                sent = [waves.v[register + each][lanes] for each in range(known.size // 4 * known.operands)]
-                for each, old in enumerate(atomic(waves.memory, places, known, sent)):
-                    values[each][lanes] = old
-            elif kind == "load":
-                values[number][lanes] = load(waves.memory, places, piece)[0]
-            elif mixed is not None:
-                save(waves.memory, places, piece, [mixed[number][lanes]])
-            else:
-                narrow = Width(piece, half=width.half)
-                save(waves.memory, places, piece, from_registers(waves, register + number, narrow, lanes))
-        if kind == "load" or ("glc" in found.flags and known is not None):
-            to_registers(waves, register, values, width, None)
 
     return step

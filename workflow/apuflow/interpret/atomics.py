@@ -53,6 +53,13 @@ _COMPUTE: Final[dict[str, tuple[str, Callable[..., Array]]]] = {
 _WIDE: Final = {"u": (np.uint32, np.uint64), "i": (np.int32, np.int64), "f": (np.float32, np.float64)}
 
 
+_PAIRS: Final[dict[str, Callable[..., Array]]] = {
+    "mskor": lambda old, clear, set_: old & ~clear | set_,
+    "wrap": lambda old, limit, else_: np.where(old >= limit, old - limit, old + else_),
+}
+"""Operations of LDS with two operands."""
+
+
 def _if_equal(old: Array, wanted: Array, new: Array) -> Array:
     return np.where(old == wanted, new, old)
 
@@ -61,14 +68,17 @@ def operation(word: str, *, lds: bool = False) -> Operation | None:
     """Of the end of an instruction's name, as ``add``, ``smax_x2``, of DS ``min_i32``; None: unknown."""
     wide = word.endswith(("_x2", "64"))
     plain = word.removesuffix("_x2")
+    letter = ""
     if plain[-2:] in ("32", "64"):
         letter = plain[-3]
         base = plain[:-4]
         plain = f"{base}_{letter}" if f"{base}_{letter}" in _COMPUTE else base
         if letter == "f" and plain != f"{base}_f" and base != "cmpst":
             return None
+    if plain in _PAIRS:
+        return Operation(_WIDE["u"][wide], 2, _PAIRS[plain])
     if plain in ("cmpswap", "cmpst"):
-        kind = _WIDE["u"][wide]
+        kind = _WIDE["f" if lds and letter == "f" else "u"][wide]
         if lds:  # the first operand is compared, the second stored
             return Operation(kind, 2, _if_equal)
         return Operation(kind, 2, lambda old, new, wanted: _if_equal(old, wanted, new))

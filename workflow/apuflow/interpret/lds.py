@@ -50,9 +50,13 @@ def _ds(found: Instruction, mixes: bool) -> Step | None:
         return nothing
     if found.name in ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32"):
         return _exchange(found)
+    if found.name in ("ds_append", "ds_consume"):
+        return _counter(found)
+    if "_src2_" in found.name:
+        return _from_second(found)
     form = _DS.fullmatch(found.name)
     if not form:
-        return _ds_atomic(found)
+        return _ds_exchange2(found) if "xchg2" in found.name else _ds_atomic(found)
     width = width_of(form[5])
     if width is None:
         return None
@@ -132,6 +136,65 @@ def _ds_atomic(found: Instruction) -> Step | None:
     return step
 
 
+def _ds_exchange2(found: Instruction) -> Step | None:
+    """DS_WRXCHG2: two exchanges at offsets of their own."""
+    known = operation("wrxchg_b" + found.name[-2:])
+    assert known is not None
+    scale, words = known.size * (64 if "st64" in found.name else 1), known.size // 4
+    registers = [code - VECTOR for code in found.sources[1:]]
+
+    def step(waves: Waves) -> None:
+        old: list[Array] = []
+        for number, offset in enumerate(found.offsets):
+            inside = waves.v[found.sources[0] - VECTOR].astype(np.int64) + offset * scale
+            _check_lds(waves, found, inside, known.size)
+            places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
+            values = [waves.v[registers[number] + each][waves.exec] for each in range(words)]
+            old += atomic(waves.lds, places, known, values)
+        for number, value in enumerate(old):
+            put(waves, waves.v[found.target + number], scattered(value, waves.exec), None)
+
+    return step
+
+
+def _from_second(found: Instruction) -> Step | None:
+    """The operand stands in LDS, as many words from the address as the offset's lower 15 bits say."""
+    write = found.name.startswith("ds_write")
+    word = found.name.removeprefix("ds_").replace("_src2", "").replace("write_b", "wrxchg_b")
+    known = operation(word, lds=True)
+    offset = found.offsets[0] | (found.offsets[1] & 0x7F) << 8
+    if known is None or known.operands > 1 or found.offsets[1] >> 7:
+        return None
+    distance = 4 * (offset - (1 << 15 if offset >> 14 else 0))
+    assert not write or word.startswith("wrxchg")
+
+    def step(waves: Waves) -> None:
+        inside = waves.v[found.sources[0] - VECTOR].astype(np.int64)
+        _check_lds(waves, found, inside, known.size)
+        _check_lds(waves, found, inside + distance, known.size)
+        places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
+        atomic(waves.lds, places, known, load(waves.lds, places + distance, known.size))
+
+    return step
+
+
+def _counter(found: Instruction) -> Step:
+    """DS_APPEND, DS_CONSUME: a counter at M0 plus the offset grows or falls by the number of active lanes."""
+    sign = 1 if found.name == "ds_append" else -1
+    offset = found.offsets[0] | found.offsets[1] << 8
+
+    def step(waves: Waves) -> None:
+        inside = (waves.s[M0] & np.uint32(0xFFFF)).astype(np.int64) + offset
+        _check_lds(waves, found, np.broadcast_to(inside[:, None], waves.exec.shape), 4)
+        places = inside + waves.group * waves.lds.stride >> 2
+        for wave, place in enumerate(places):
+            old = waves.lds.words[place].copy()
+            waves.lds.words[place] += np.uint32(sign * int(waves.exec[wave].sum()) & 0xFFFFFFFF)
+            waves.v[found.target, wave, waves.exec[wave]] = old
+
+    return step
+
+
 def _exchange(found: Instruction) -> Step:
     """Values of other lanes; a lane that is not active gives 0."""
     address, data = found.sources[0] - VECTOR, found.sources[1] - VECTOR
@@ -161,8 +224,15 @@ def _exchange(found: Instruction) -> Step:
 
 
 def _swizzled(offset: int) -> Array:
-    """The lane that each lane reads (DS_SWIZZLE_B32's two modes)."""
+    """The lane that each lane reads: DS_SWIZZLE_B32's modes FFT, rotation, four lanes, and 32 lanes."""
+    mask = offset & 31
+    if offset >= 0xE000:
+        reversed_ = sum((LANE >> bit & 1) << 4 - bit for bit in range(5))
+        return LANE & 32 | reversed_ >> mask.bit_count() | LANE & mask
+    if offset >= 0xC000:
+        distance = (offset >> 5 & 31) * (-1 if offset >> 10 & 1 else 1)
+        return LANE & 32 | LANE & mask | LANE + distance & 31 & ~mask
     if offset >> 15:
         return LANE & ~3 | offset >> 2 * (LANE & 3) & 3
-    low = ((LANE & 31) & (offset & 31) | offset >> 5 & 31) ^ (offset >> 10 & 31)
+    low = ((LANE & 31) & mask | offset >> 5 & 31) ^ (offset >> 10 & 31)
     return LANE & 32 | low

@@ -383,15 +383,51 @@ def _move_relative(found: Instruction) -> Step:
 
 _MODE: Final = 0x2F0
 """The register of the mode: subnormals are kept, rounding is to the nearest even."""
+_MODE_ROW: Final = EXEC + 1
+"""Of ``Waves.s``, what no instruction reads: the bits of the mode that are not those of ``_MODE``."""
 
 
-def _get_register(found: Instruction) -> Step:
-    """S_GETREG_B32 of the mode; other hardware registers have no meaning here."""
+def _field_of_mode(found: Instruction) -> tuple[int, int]:
+    """First bit and number of bits; other hardware registers have no meaning here."""
     number, first, count = found.immediate & 63, found.immediate >> 6 & 31, (found.immediate >> 11 & 31) + 1
     if number != 1:
         raise lacking(found, f" of hardware register {number}")
-    value = U(_MODE >> first & (1 << count) - 1)
-    return lambda waves: waves.set_word(found.target, np.broadcast_to(value, len(waves)))
+    return first, (1 << count) - 1
+
+
+def _get_register(found: Instruction) -> Step:
+    first, mask = _field_of_mode(found)
+
+    def step(waves: Waves) -> None:
+        waves.set_word(found.target, (waves.s[_MODE_ROW] ^ U(_MODE)) >> U(first) & U(mask))
+
+    return step
+
+
+def _set_register(found: Instruction) -> Step:
+    """S_SETREG of the mode, which S_GETREG reads back: no arithmetic looks at it."""
+    first, mask = _field_of_mode(found)
+    read = scalar(found.target, "u", 0)
+
+    def step(waves: Waves) -> None:
+        value = read(waves) if found.name == "s_setreg_b32" else U(found.literal)
+        kept = waves.s[_MODE_ROW] & U(~(mask << first) & 0xFFFFFFFF)
+        waves.s[_MODE_ROW] = kept | ((value & U(mask)) << U(first)) ^ U(_MODE & mask << first)
+
+    return step
+
+
+def _replicate_bits(found: Instruction) -> Step:
+    """S_BITREPLICATE_B64_B32: each bit twice."""
+    read, write = scalar(found.sources[0], "u", found.literal), store(found.target, "U")
+
+    def step(waves: Waves) -> None:
+        value = np.broadcast_to(read(waves), len(waves)).astype(Q)
+        write(
+            waves, np.bitwise_or.reduce([(value >> Q(bit) & Q(1)) * Q(3) << Q(2 * bit) for bit in range(32)])
+        )
+
+    return step
 
 
 _SPECIAL: Final[dict[str, Callable[[Instruction], Step]]] = {
@@ -401,8 +437,9 @@ _SPECIAL: Final[dict[str, Callable[[Instruction], Step]]] = {
     "s_cmovk_i32": _choose_immediate,
     "s_getpc_b64": _next_address,
     "s_getreg_b32": _get_register,
-    "s_setreg_b32": lambda _found: lambda _waves: None,
-    "s_setreg_imm32_b32": lambda _found: lambda _waves: None,
+    "s_setreg_b32": _set_register,
+    "s_setreg_imm32_b32": _set_register,
+    "s_bitreplicate_b64_b32": _replicate_bits,
     "s_bitcmp0_b32": _bit_compare,
     "s_bitcmp1_b32": _bit_compare,
     "s_bitcmp0_b64": _bit_compare,
