@@ -20,11 +20,21 @@ A form that gem5 executes wrongly tells that each instruction with all of its wo
 ``glc``, ``slc``, ``offset``,       of memory instructions: ``offset`` is not 0; ``saddr``: a scalar base;
 ``saddr``, ``offen``, ``idxen``,    ``gds``
 ``soffset``, ``gds``
+``lds``                             a load to LDS
+``to_vcc``, ``to_m0``, ``to_exec``  the target of a scalar instruction
+``bit_mask``, ``rotate``, ``fft``   modes of DS_SWIZZLE_B32, and ``quad_perm``
 ``some_lanes``, ``one_lane``,       EXEC, which no decoder sees: a form that is right with all lanes is tried
 ``no_lane``                         with some, one, none
 ``negative``, ``subnormal``,        operands, which no decoder sees
 ``unaligned``, ``across_lines``,
 ``large``, ``overlapping``
+``strided``, ``random_places``,     addresses of lanes that are not one behind the other
+``same_address``, ``across_pages``
+``out_of_range``, ``add_tid``,      descriptors of buffers; ``partly_out_of_range``: the first
+``partly_out_of_range``,            words are in range
+``stride``, ``swizzled``
+``taken``, ``not_taken``,           branches
+``some_taken``
 ==================================  ==========================================================================
 """
 
@@ -35,7 +45,9 @@ from typing import Final
 AT_RUN_TIME: Final = frozenset(
     {
         *("some_lanes", "one_lane", "no_lane", "negative", "subnormal", "unaligned", "across_lines"),
-        *("large", "overlapping"),
+        *("large", "overlapping", "strided", "random_places", "same_address", "across_pages"),
+        *("out_of_range", "partly_out_of_range", "stride", "swizzled", "add_tid"),
+        *("taken", "not_taken", "some_taken"),
     }
 )
 """Words that only a run tells."""
