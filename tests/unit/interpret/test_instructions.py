@@ -297,5 +297,5 @@ def test_division_as_clang_writes_it(numerator: float, denominator: float) -> No
 
 
 def test_what_is_not_known_is_named_with_its_address() -> None:
-    with pytest.raises(EngineError, match=r"v_mqsad_u32_u8 \(at 0x1000\)"):
-        machine_code.execute("vega", ["v_mqsad_u32_u8 v[0:3], v[4:5], v6, v[8:11]"], {})
+    with pytest.raises(EngineError, match=r"v_screen_partition_4se_b32 \(at 0x1000\)"):
+        machine_code.execute("vega", ["v_screen_partition_4se_b32 v0, v1"], {})

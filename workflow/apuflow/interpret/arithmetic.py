@@ -103,8 +103,10 @@ def _bits(x: Array) -> Any:
 
 def div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
     """V_DIV_FIXUP: the quotient, with the special cases of a division put right."""
-    quotient, denominator, numerator = np.broadcast_arrays(quotient, denominator, numerator)
+    quotient, denominator, numerator = map(np.array, np.broadcast_arrays(quotient, denominator, numerator))
     kind = quotient.dtype
+    lowest = {np.dtype(np.float32): -150, np.dtype(np.float64): -1075}.get(kind)
+    none = False if lowest is None else exponent(numerator) - exponent(denominator) < lowest
     negative = np.signbit(denominator) != np.signbit(numerator)
     nowhere = ((denominator == 0) & (numerator == 0)) | (np.isinf(denominator) & np.isinf(numerator))
     value = np.select(
@@ -113,7 +115,7 @@ def div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:
             np.isnan(denominator),
             nowhere,
             (denominator == 0) | np.isinf(numerator),
-            np.isinf(denominator) | (numerator == 0),
+            np.isinf(denominator) | (numerator == 0) | none,
         ],
         [numerator, denominator, np.full(kind.type(0).shape, np.nan, kind), np.inf, kind.type(0)],
         np.abs(quotient),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from apuflow.core.errors import EngineError
-from apuflow.interpret.arithmetic import Array, permuted_bytes
+from apuflow.interpret.arithmetic import Array, fma32, permuted_bytes
 from apuflow.interpret.encodings import LITERAL, VECTOR, Instruction
 from apuflow.interpret.operands import FLOATS, Read, dpp_lanes, vector, with_signs
 from apuflow.interpret.state import LANES, Step, Waves
@@ -29,6 +29,8 @@ MODELLED: Final = frozenset(
     }
 )
 """Defects that are executed; the others depend on what the interpreter does not have, as cache lines."""
+_ROUNDED_TWICE: Final = re.compile(r"v_(mac|mad|madmk|madak)_f32")
+"""Instructions that every release computes with ``std::fma``, which rounds once and keeps subnormals."""
 _HAS_DPP: Final = re.compile(r"v_(mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24)")
 _HAS_SDWA: Final = re.compile(r"v_(add_u32|add_co_u32|lshlrev_b32|mul_u32_u24|or_b32)")
 _COMPARES: Final = re.compile(r"v_cmpx?_((?!f_|tru_)[a-z]+_f32|class_f(32|64))")
@@ -95,6 +97,8 @@ def own_step(found: Instruction, defects: Collection[str]) -> Step | None:
         return lambda _waves: None
     if "negative_fractions" in defects and found.name in ("v_fract_f32", "v_fract_f64"):
         return _with(found, lambda x: x - np.trunc(x))
+    if _ROUNDED_TWICE.fullmatch(found.name):
+        return _with(found, fma32)
     if "byte_permutation" in defects and found.name == "v_perm_b32":
         return _with(found, _bits_apart)
     if "kept_lanes" in defects and found.dpp and _HAS_DPP.fullmatch(found.name):

@@ -24,7 +24,7 @@ Next: TypeAlias = Callable[[Waves], "int | Array | None"]
 _IDLE: Final = frozenset(
     {
         *("s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_inst_prefetch", "s_icache_inv", "s_ttracedata"),
-        *("s_setkill", "s_sethalt", "s_sendmsg", "s_incperflevel", "s_decperflevel"),
+        *("s_setkill", "s_sethalt", "s_sendmsg", "s_wakeup", "s_incperflevel", "s_decperflevel"),
     }
 )
 _CONDITIONS: Final[dict[str, Callable[[Waves], Array]]] = {

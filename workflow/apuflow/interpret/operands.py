@@ -28,7 +28,11 @@ _FORMATS: Final = {"h": "<e", "f": "<f", "d": "<d"}
 
 
 def constant(code: int, letter: str, literal: int) -> Any:
-    """The value of a constant operand in the type of its letter; None: the code is no constant."""
+    """The value of a constant operand in the type of its letter; None: the code is no constant.
+
+    A float constant of a whole number of 16 bits is the low half of its fp32
+    (LLVM, ``getInlineEncodingV216`` in AMDGPUBaseInfo.cpp, where it corrects the manual).
+    """
     kind = TYPES[letter]
     bits = 8 * np.dtype(kind).itemsize
     unsigned: Any = {16: np.uint16, 32: np.uint32, 64: np.uint64}[bits]
@@ -43,7 +47,7 @@ def constant(code: int, letter: str, literal: int) -> Any:
     elif 193 <= code <= 208:
         raw = 192 - code
     elif 240 <= code <= 248:
-        form = letter if letter in FLOATS else {16: "h", 32: "f", 64: "d"}[bits]
+        form = letter if letter in FLOATS else "d" if bits == 64 else "f"
         raw = _INVERSE_2PI[form]
         if code < 248:
             raw = int.from_bytes(struct.pack(_FORMATS[form], _CONSTANTS[code - 240]), "little")
@@ -221,6 +225,11 @@ def dpp_written(dpp: Dpp) -> Callable[[Waves], Lanes]:
     return lambda waves: waves.exec & chosen & valid & waves.exec[:, lanes]
 
 
+def clamped(value: Array) -> Array:
+    """Floats between 0 and 1; NaN is 0 (bit DX10_CLAMP of the MODE register, which compilers set)."""
+    return np.where(value > 0, np.minimum(value, value.dtype.type(1)), value.dtype.type(0))
+
+
 _MULTIPLES: Final = (1.0, 2.0, 4.0, 0.5)
 
 
@@ -232,9 +241,10 @@ def target(found: Instruction, letter: str, isa: str) -> Write:
         factor = TYPES[letter](_MULTIPLES[found.output])
 
         def changed(waves: Waves, value: Array, lanes: Lanes | None) -> None:
-            value = value * factor
+            if found.output:
+                value = value * factor + factor * 0  # a product of -0 is 0
             if found.clamp:
-                value = np.clip(np.nan_to_num(value, nan=0.0), TYPES[letter](0), TYPES[letter](1))
+                value = clamped(value)
             write(waves, value, lanes)
 
         return changed
@@ -278,6 +288,7 @@ _KEEPS_HALF: Final = frozenset(
         *("v_mad_f16", "v_fma_f16", "v_mad_u16", "v_mad_i16", "v_div_fixup_f16", "v_add_i16", "v_sub_i16"),
         *(f"v_{name}_{kind}" for name in ("min3", "max3", "med3") for kind in ("f16", "i16", "u16")),
         *(f"v_{name}_mix{half}_f16" for name in ("mad", "fma") for half in ("lo", "hi")),
+        *("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32"),
     }
 )
 """Instructions of GFX9 that keep the half of the register which they do not write; all others clear it

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from apuflow.interpret.arithmetic import Array, fma32
-from apuflow.interpret.encodings import VECTOR, Instruction
-from apuflow.interpret.operands import constant, put, scalar, target, vector
+from apuflow.interpret.encodings import LITERAL, VECTOR, Instruction, lacking
+from apuflow.interpret.floats import flushed, mad
+from apuflow.interpret.operands import clamped, constant, put, scalar, source, target, vector
+from apuflow.interpret.saturated import saturated
 from apuflow.interpret.state import Step, Waves
 from apuflow.interpret.vector import TYPES, meaning
 
@@ -25,6 +28,8 @@ def packed_step(found: Instruction, isa: str) -> Step | None:
     """What the instruction does; None: it is not one of these."""
     if found.name == "v_pk_mov_b32":
         return _pairs(found, 2, lambda low, _high: low)
+    if found.name in ("v_dot2_f32_f16", "v_dot2_i32_i16", "v_dot2_u32_u16"):
+        return _dot(found, isa)
     if "_mix" in found.name:
         return _mix(found, isa)
     if form := _PACKED.fullmatch(found.name):
@@ -35,7 +40,13 @@ def packed_step(found: Instruction, isa: str) -> Step | None:
         count = len(known.sources)
         if form[2] == "f32":
             return _pairs(found, count, known.compute)
-        return _halves(found, known.sources, known.compute, accumulates=form[1] == "fmac")
+        compute = known.compute
+        if found.clamp and form[2] != "f16":
+            limited = saturated(found.name, compute, TYPES[known.results])
+            if limited is None:
+                raise lacking(found, " with CLAMP")
+            compute = limited
+        return _halves(found, known.sources, compute, accumulates=form[1] == "fmac")
     return None
 
 
@@ -47,7 +58,7 @@ def _half(found: Instruction, number: int, letter: str, high: int, negative: int
         fixed = constant(code, letter, found.literal)
         word = scalar(code, "u", found.literal)
         if fixed is not None:
-            value = fixed if not high or code == 255 else TYPES[letter](0)
+            value = _constant_half(code, letter, fixed, high)
 
             def read(_waves: Waves) -> Any:
                 return value
@@ -59,6 +70,45 @@ def _half(found: Instruction, number: int, letter: str, high: int, negative: int
     if negative and letter == "h":
         return lambda waves: -read(waves)
     return read
+
+
+def _constant_half(code: int, letter: str, low: Any, high: int) -> Any:
+    """Whole constants are words with a sign; a float one is fp16 below zeros, or fp32 for whole numbers."""
+    if not high or code == LITERAL:
+        return low
+    if letter == "h" and code >= 240:
+        return np.float16(0)
+    return np.uint16(int(constant(code, "u", 0)) >> 16).view(TYPES[letter])
+
+
+def _dot(found: Instruction, isa: str) -> Step:
+    """V_DOT2: two products of halves, chosen and negated as in packed instructions, and a third operand."""
+    letter, result = {"f32_f16": ("h", "f"), "i32_i16": ("s", "i"), "u32_u16": ("w", "u")}[found.name[7:]]
+    wide = np.float64 if letter == "h" else np.int64
+    reads = [
+        (
+            _half(found, number, letter, found.select >> number & 1, found.negative >> number & 1),
+            _half(found, number, letter, found.select_high >> number & 1, found.negative_high >> number & 1),
+        )
+        for number in (0, 1)
+    ]
+    flushes = letter == "h" and isa == "gfx90a"
+    plain = replace(found, negative_high=0, absolute=0, select=0)
+    added = source(plain, 2, result)
+    write = target(plain, result, isa)
+    limits = None if letter == "h" or not found.clamp else np.iinfo(TYPES[result])
+
+    def step(waves: Waves) -> None:
+        total = np.asarray(added(waves)).astype(wide)
+        for x, y in zip(*reads, strict=True):
+            first, second = (flushed(each(waves)) if flushes else each(waves) for each in (x, y))
+            total = total + first.astype(wide) * second.astype(wide)
+        if limits is not None:
+            total = np.clip(total, limits.min, limits.max)
+        value = total.astype(TYPES[result])
+        write(waves, flushed(value) if flushes else value, None)
+
+    return step
 
 
 def _halves(found: Instruction, letters: str, compute: Callable[..., Array], *, accumulates: bool) -> Step:
@@ -81,7 +131,7 @@ def _halves(found: Instruction, letters: str, compute: Callable[..., Array], *, 
         for reads in results:
             value = compute(*(read(waves) for read in reads))
             if found.clamp and value.dtype == np.float16:
-                value = np.clip(np.nan_to_num(value, nan=0.0), np.float16(0), np.float16(1))
+                value = clamped(value)
             values.append(np.broadcast_to(value, waves.exec.shape).view(np.uint16).astype(np.uint32))
         put(waves, waves.v[found.target], values[0] | values[1] << np.uint32(16), None)
 
@@ -115,7 +165,7 @@ def _pairs(found: Instruction, count: int, compute: Callable[..., Array]) -> Ste
         low = np.array(compute(*(each(waves) for each in lows)))
         high = np.array(compute(*(each(waves) for each in highs)))
         if found.clamp:
-            low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+            low, high = clamped(low), clamped(high)
         put(waves, waves.vf[found.target], low, None)
         put(waves, waves.vf[found.target + 1], high, None)
 
@@ -152,13 +202,13 @@ def _mix(found: Instruction, isa: str) -> Step:
         return signed
 
     reads = [read(number) for number in range(3)]
-    from dataclasses import replace
-
     letter = "f" if found.name.endswith("f32") else "h"
     write = target(replace(found, select=8 if "mixhi" in found.name else 0), letter, isa)
 
+    product_and_sum = mad if found.name.startswith("v_mad") else fma32
+
     def step(waves: Waves) -> None:
-        value = fma32(*(each(waves) for each in reads))
+        value = product_and_sum(*(each(waves) for each in reads))
         write(waves, value if letter == "f" else value.astype(np.float16), None)
 
     return step

@@ -262,7 +262,7 @@ class _Session:
         packet = memory.places["dispatch packet"].address
         size = memory.places["private memory"].size if start.private else 0
         pointers = (
-            (base & 0xFFFFFFFF, base >> 32 | 1 << 31, size, 1 << 23),
+            (base & 0xFFFFFFFF, base >> 32 | 1 << 31, size, 1 << 23 | 3 << 21 | 1 << 19),
             (packet & 0xFFFFFFFF, packet >> 32),
             (packet & 0xFFFFFFFF, packet >> 32),
             (arguments & 0xFFFFFFFF, arguments >> 32),

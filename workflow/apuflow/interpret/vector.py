@@ -15,6 +15,9 @@ import numpy as np
 
 from apuflow.interpret import arithmetic as do
 from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.floats import float_table
+from apuflow.interpret.fp8 import FP8
+from apuflow.interpret.media import MEDIA
 
 Compute: TypeAlias = Callable[..., Any]
 
@@ -93,11 +96,6 @@ def _median(a: Array, b: Array, c: Array) -> Array:
     return np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
 
 
-def _median_float(a: Array, b: Array, c: Array) -> Array:
-    none = np.isnan(a) | np.isnan(b) | np.isnan(c)
-    return np.where(none, np.fmin(np.fmin(a, b), c), _median(a, b, c))
-
-
 def _bfe(x: Array, first: Array, width: Array) -> Array:
     first, width = first & _31, width & _31
     return np.where(width == 0, 0, x >> first & (U(1) << width) - U(1)).astype(np.uint32)
@@ -108,17 +106,6 @@ def _bfe_signed(x: Array, first: Array, width: Array) -> Array:
     up = 64 - np.minimum(first + width, 32)
     value = (_i64(x) << up) >> (up + first)
     return np.where(width == 0, 0, value).astype(np.int32)
-
-
-def _sad(size: int, shift: int = 0) -> Compute:
-    def compute(a: Array, b: Array, c: Array) -> Array:
-        total = np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b)), np.uint32)
-        for place in range(0, 32, size):
-            x, y = (_i64(each) >> place & (1 << size) - 1 for each in (a, b))
-            total += np.abs(x - y).astype(np.uint32)
-        return (total << U(shift)) + c
-
-    return compute
 
 
 def _class(x: Array, wanted: Array) -> Array:
@@ -142,100 +129,6 @@ def _class(x: Array, wanted: Array) -> Array:
     return result
 
 
-def _fraction(x: Array) -> Array:
-    below_one = np.nextafter(x.dtype.type(1), x.dtype.type(0))
-    return np.minimum(x - np.floor(x), below_one)
-
-
-def _frexp_exponent(x: Array) -> Array:
-    return np.where(np.isfinite(x), np.frexp(x)[1], 0)
-
-
-def _sine(function: Any) -> Compute:
-    def compute(x: Array) -> Array:
-        turns = np.asarray(x).astype(np.float64)
-        return function(2 * np.pi * (turns - np.floor(turns))).astype(x.dtype)
-
-    return compute
-
-
-def _through_double(function: Any) -> Compute:
-    return lambda x: function(np.asarray(x).astype(np.float64)).astype(x.dtype)
-
-
-def _norm(low: float, high: float, kind: Any) -> Compute:
-    def compute(a: Array, b: Array) -> Array:
-        words = [
-            np.rint(np.clip(np.nan_to_num(x.astype(np.float64)), low, 1.0) * high).astype(kind)
-            for x in (a, b)
-        ]
-        return _pair(*words)
-
-    return compute
-
-
-def _pair(a: Array, b: Array) -> Array:
-    low, high = (np.asarray(x).view(np.uint16).astype(np.uint32) for x in (a, b))
-    return low | high << U(16)
-
-
-def _align(mask: int, bits: int) -> Compute:
-    def compute(a: Array, b: Array, c: Array) -> Array:
-        return _low((_u64(a) << np.uint64(32) | b) >> (_u64(c) & np.uint64(mask)) * np.uint64(bits))
-
-    return compute
-
-
-def _saturated(kind: Any) -> Compute:
-    limits = np.iinfo(kind)
-    return lambda a, b: _pair(*(np.clip(x, limits.min, limits.max).astype(kind) for x in (a, b)))
-
-
-def _towards_zero(x: Array) -> Array:
-    """fp32 to fp16, rounded towards zero."""
-    half = x.astype(np.float16)
-    larger = np.abs(half.astype(np.float32)) > np.abs(x)
-    return np.where(larger & np.isfinite(x), np.nextafter(half, np.float16(0)), half)
-
-
-def _dot(size: int, kind: Any) -> Compute:
-    def compute(a: Array, b: Array, c: Array) -> Array:
-        total = _i64(c)
-        for place in range(0, 32, size):
-            x, y = (_i64(each) >> place & (1 << size) - 1 for each in (a, b))
-            if kind is np.int32:
-                x, y = (each - (each >> size - 1 << size) for each in (x, y))
-            total = total + x * y
-        return total.astype(kind)
-
-    return compute
-
-
-def _dot_halves(a: Array, b: Array, c: Array) -> Array:
-    x, y = (
-        [
-            (np.asarray(each) >> U(16 * half)).astype(np.uint16).view(np.float16).astype(np.float64)
-            for half in (0, 1)
-        ]
-        for each in (a, b)
-    )
-    return (x[0] * y[0] + x[1] * y[1] + c).astype(np.float32)
-
-
-def _bytes_of(place: int) -> Compute:
-    return lambda x: (x >> U(8 * place) & U(0xFF)).astype(np.float32)
-
-
-def _sixteenths(x: Array) -> Array:
-    return (((x & U(15)).astype(np.int32) ^ 8) - 8).astype(np.float32) / np.float32(16)
-
-
-def _pack_byte(x: Array, place: Array, old: Array) -> Array:
-    shift = (place & U(3)) * U(8)
-    byte = np.clip(np.rint(np.nan_to_num(x)), 0, 255).astype(np.uint32)
-    return old & ~(U(0xFF) << shift) | byte << shift
-
-
 def _whole(letter: str, end: str) -> dict[str, Meaning]:
     """Smallest, largest and middle of whole numbers."""
     two, three = f"{letter * 2}>{letter}", f"{letter * 3}>{letter}"
@@ -246,89 +139,6 @@ def _whole(letter: str, end: str) -> dict[str, Meaning]:
         f"v_max3_{end}": _meaning(three, lambda a, b, c: np.maximum(np.maximum(a, b), c)),
         f"v_med3_{end}": _meaning(three, _median),
     }
-
-
-def _float(letter: str) -> dict[str, Meaning]:
-    """Instructions that exist for fp16, fp32 and fp64."""
-    kind = TYPES[letter]
-    end = {"h": "f16", "f": "f32", "d": "f64"}[letter]
-    fma = do.fma32 if letter == "f" else do.fma64 if letter == "d" else _fma_half
-    one, two, three = f"{letter}>{letter}", f"{letter * 2}>{letter}", f"{letter * 3}>{letter}"
-    mean: dict[str, tuple[str, Compute]] = {
-        "add": (two, np.add),
-        "sub": (two, np.subtract),
-        "subrev": (two, lambda a, b: b - a),
-        "mul": (two, np.multiply),
-        "mul_legacy": (two, lambda a, b: np.where((a == 0) | (b == 0), kind(0), a * b)),
-        "max": (two, np.fmax),
-        "min": (two, np.fmin),
-        "mac": (three + "+", fma),
-        "fmac": (three + "+", fma),
-        "mad": (three, fma),
-        "mad_legacy": (three, fma if letter == "h" else _mad_legacy),
-        "fma": (three, fma),
-        "fma_legacy": (three, fma),
-        "fmaak": (three, fma),
-        "fmamk": (three, fma),
-        "madak": (three, fma),
-        "madmk": (three, fma),
-        "max3": (three, lambda a, b, c: np.fmax(np.fmax(a, b), c)),
-        "min3": (three, lambda a, b, c: np.fmin(np.fmin(a, b), c)),
-        "med3": (three, _median_float),
-        "fract": (one, _fraction),
-        "trunc": (one, np.trunc),
-        "ceil": (one, np.ceil),
-        "floor": (one, np.floor),
-        "rndne": (one, np.rint),
-        "exp": (one, _through_double(np.exp2)),
-        "exp_legacy": (one, _through_double(np.exp2)),
-        "log": (one, _through_double(np.log2)),
-        "log_legacy": (one, _through_double(np.log2)),
-        "rcp": (one, lambda x: kind(1) / x),
-        "rcp_iflag": (one, lambda x: kind(1) / x),
-        "rsq": (one, _through_double(lambda x: 1 / np.sqrt(x))),
-        "sqrt": (one, np.sqrt),
-        "sin": (one, _sine(np.sin)),
-        "cos": (one, _sine(np.cos)),
-        "frexp_mant": (one, lambda x: np.frexp(x)[0]),
-        "ldexp": (f"{letter}{'s' if letter == 'h' else 'i'}>{letter}", _scaled),
-        "div_fixup": (three, do.div_fixup),
-        "div_fixup_legacy": (three, do.div_fixup),
-    }  # fmt: skip
-    found = {f"v_{name}_{end}": _meaning(signature, compute) for name, (signature, compute) in mean.items()}
-    exponents = ("v_frexp_exp_i16_f16", "h>s") if letter == "h" else (f"v_frexp_exp_i32_{end}", f"{letter}>i")
-    found[exponents[0]] = _meaning(exponents[1], _frexp_exponent)
-    if letter != "h":
-        found[f"v_div_scale_{end}"] = _meaning(f"{letter * 3}>{letter}m", do.div_scale)
-        found[f"v_div_fmas_{end}"] = _meaning(
-            f"{letter * 3}m>{letter}", _unscaled(fma, 64 if letter == "f" else 128)
-        )
-    return found
-
-
-def _unscaled(fma: Compute, power: int) -> Compute:
-    """V_DIV_FMAS: what V_DIV_SCALE has scaled is scaled back.
-
-    The power is that of the manual "RDNA 2 ISA"; half of it, as "Vega ISA" says, would not undo V_DIV_SCALE.
-    """
-
-    def compute(a: Array, b: Array, c: Array, scaled: Array) -> Array:
-        up = np.abs(c) >= 2
-        return np.ldexp(fma(a, b, c), np.where(scaled, np.where(up, power, -power), 0))
-
-    return compute
-
-
-def _scaled(x: Array, power: Array) -> Array:
-    return np.ldexp(x, np.asarray(power).astype(np.int32))
-
-
-def _mad_legacy(a: Array, b: Array, c: Array) -> Array:
-    return np.where((a == 0) | (b == 0), c, do.fma32(a, b, c))
-
-
-def _fma_half(a: Array, b: Array, c: Array) -> Array:
-    return (a.astype(np.float64) * b + c).astype(np.float16)
 
 
 def _meaning(signature: str, compute: Compute) -> Meaning:
@@ -413,17 +223,9 @@ _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_bfe_i32": ("iuu>i", _bfe_signed),
     "v_bfi_b32": ("uuu>u", lambda a, b, c: a & b | ~a & c),
     "v_bfm_b32": ("uu>u", lambda a, b: ((U(1) << (a & _31)) - U(1)) << (b & _31)),
-    "v_alignbit_b32": ("uuu>u", _align(31, 1)),
-    "v_alignbyte_b32": ("uuu>u", _align(3, 8)),
-    "v_perm_b32": ("uuu>u", do.permuted_bytes),
     "v_bcnt_u32_b32": ("uu>u", lambda a, b: do.count_bits(np.asarray(a)) + b),
     "v_mbcnt_lo_u32_b32": ("uu>u", lambda a, b: do.count_bits(np.asarray(a) & _BELOW_LOW) + b),
     "v_mbcnt_hi_u32_b32": ("uu>u", lambda a, b: do.count_bits(np.asarray(a) & _BELOW_HIGH) + b),
-    "v_sad_u8": ("uuu>u", _sad(8)),
-    "v_sad_hi_u8": ("uuu>u", _sad(8, 16)),
-    "v_sad_u16": ("uuu>u", _sad(16)),
-    "v_sad_u32": ("uuu>u", _sad(32)),
-    "v_pack_b32_f16": ("hh>u", _pair),
     "v_cvt_f32_i32": ("i>f", lambda x: x.astype(np.float32)),
     "v_cvt_f32_u32": ("u>f", lambda x: x.astype(np.float32)),
     "v_cvt_i32_f32": ("f>i", lambda x: do.to_integer(x, np.int32)),
@@ -442,28 +244,6 @@ _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_cvt_i16_f16": ("h>s", lambda x: do.to_integer(x, np.int16)),
     "v_cvt_rpi_i32_f32": ("f>i", lambda x: do.to_integer(np.floor(x.astype(np.float64) + 0.5), np.int32)),
     "v_cvt_flr_i32_f32": ("f>i", lambda x: do.to_integer(np.floor(x), np.int32)),
-    "v_cvt_off_f32_i4": ("u>f", _sixteenths),
-    "v_cvt_f32_ubyte0": ("u>f", _bytes_of(0)),
-    "v_cvt_f32_ubyte1": ("u>f", _bytes_of(1)),
-    "v_cvt_f32_ubyte2": ("u>f", _bytes_of(2)),
-    "v_cvt_f32_ubyte3": ("u>f", _bytes_of(3)),
-    "v_cvt_pkrtz_f16_f32": ("ff>u", lambda a, b: _pair(*map(_towards_zero, np.broadcast_arrays(a, b)))),
-    "v_cvt_pknorm_i16_f32": ("ff>u", _norm(-1.0, 32767, np.int16)),
-    "v_cvt_pknorm_u16_f32": ("ff>u", _norm(0.0, 65535, np.uint16)),
-    "v_cvt_pk_u16_u32": ("uu>u", _saturated(np.uint16)),
-    "v_cvt_pk_i16_i32": ("ii>u", _saturated(np.int16)),
-    "v_cvt_pk_u8_f32": ("fuu>u", _pack_byte),
-    "v_dot2_f32_f16": ("uuf>f", _dot_halves),
-    "v_dot2_i32_i16": ("uui>i", _dot(16, np.int32)),
-    "v_dot2_u32_u16": ("uuu>u", _dot(16, np.uint32)),
-    "v_dot4_i32_i8": ("uui>i", _dot(8, np.int32)),
-    "v_dot4_u32_u8": ("uuu>u", _dot(8, np.uint32)),
-    "v_dot8_i32_i4": ("uui>i", _dot(4, np.int32)),
-    "v_dot8_u32_u4": ("uuu>u", _dot(4, np.uint32)),
-    "v_dot2c_f32_f16": ("uuf>f+", _dot_halves),
-    "v_dot2c_i32_i16": ("uui>i+", _dot(16, np.int32)),
-    "v_dot4c_i32_i8": ("uui>i+", _dot(8, np.int32)),
-    "v_dot8c_i32_i4": ("uui>i+", _dot(4, np.int32)),
 }  # fmt: skip
 
 _COMPARISONS: Final[Mapping[str, Compute]] = {
@@ -512,12 +292,10 @@ def source_count(name: str) -> int:
 
 
 _MEANINGS: Final = {
-    **{name: _meaning(*each) for name, each in _PLAIN.items()},
+    **{name: _meaning(*each) for name, each in (_PLAIN | MEDIA | FP8).items()},
+    **{name: _meaning(*each) for letter in "hfd" for name, each in float_table(letter).items()},
     **_whole("i", "i32"),
     **_whole("u", "u32"),
     **_whole("s", "i16"),
     **_whole("w", "u16"),
-    **_float("h"),
-    **_float("f"),
-    **_float("d"),
 }

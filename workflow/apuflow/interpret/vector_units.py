@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 
 from apuflow.interpret.encodings import VECTOR, Instruction, lacking
-from apuflow.interpret.operands import Read, dpp_written, put, scalar, source, target, vector
+from apuflow.interpret.media import quad_distances
+from apuflow.interpret.operands import FLOATS, Read, dpp_written, put, scalar, source, target, vector
+from apuflow.interpret.saturated import saturated
 from apuflow.interpret.state import M0, Step, Waves
-from apuflow.interpret.vector import Meaning, meaning
+from apuflow.interpret.vector import TYPES, Meaning, meaning
 
 
 def vector_step(found: Instruction, isa: str) -> Step:
@@ -26,8 +28,8 @@ def vector_step(found: Instruction, isa: str) -> Step:
         return special(found)
     if known := meaning(found.name):
         return computed(found, known, isa)
-    if found.name.startswith(("v_mfma_", "v_accvgpr_")):
-        return matrix_step(found)
+    if found.name.startswith(("v_mfma_", "v_smfmac_", "v_accvgpr_")):
+        return matrix_step(found, isa)
     if step := packed_step(found, isa):
         return step
     raise lacking(found)
@@ -46,6 +48,11 @@ def computed(found: Instruction, known: Meaning, isa: str, first: Read | None = 
         return _compare(found, known, reads)
     write = target(found, known.results[0], isa)
     compute, flag = known.compute, found.scalar_target
+    if found.clamp and known.results[0] not in FLOATS:
+        limited = saturated(found.name, compute, TYPES[known.results[0]])
+        if limited is None:
+            raise lacking(found, " with CLAMP")
+        compute = limited
 
     if len(known.results) == 2:
 
@@ -135,6 +142,22 @@ def _swap(found: Instruction) -> Step:
     return swap
 
 
+def _masked_distances(found: Instruction) -> Step:
+    """V_MQSAD_U32_U8: four sums of distances, each added to a word of the last operand."""
+    reads = [source(found, number, letter) for number, letter in enumerate("Uu")]
+    code = found.sources[2]
+    if found.clamp or code < VECTOR:
+        raise lacking(found, " with CLAMP or a scalar operand")
+
+    def step(waves: Waves) -> None:
+        sums = quad_distances(*(read(waves) for read in reads), masked=True)
+        totals = [each.astype(np.uint32) + waves.v[code - VECTOR + place] for place, each in enumerate(sums)]
+        for place, total in enumerate(totals):
+            put(waves, waves.v[found.target + place], total, None)
+
+    return step
+
+
 def _move_relative(found: Instruction) -> Step:
     """V_MOVRELS_B32, V_MOVRELD_B32: a register whose number is M0 more."""
     from_there, to_there = "rels" in found.name, "reld" in found.name or "relsd" in found.name
@@ -157,6 +180,7 @@ _SPECIAL: Final[dict[str, Callable[[Instruction], Step]]] = {
     "v_readfirstlane_b32": _read_first_lane,
     "v_writelane_b32": _write_lane,
     "v_swap_b32": _swap,
+    "v_mqsad_u32_u8": _masked_distances,
     "v_movrels_b32": _move_relative,
     "v_movreld_b32": _move_relative,
     "v_movrelsd_b32": _move_relative,
