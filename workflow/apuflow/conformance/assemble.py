@@ -323,7 +323,7 @@ def build_object(some: Sequence[Assembled], gfx: str, out: Path) -> None:
 
 
 def _place_accumulation(data: bytearray) -> None:
-    """Say in each kernel's descriptor where accumulation registers begin (COMPUTE_PGM_RSRC3, ACCUM_OFFSET)."""
+    """Say in each kernel's descriptor where accumulation registers begin (ACCUM_OFFSET)."""
     table = elf.sections(bytes(data))
     for symbol in elf.symbols(bytes(data), table):
         if symbol.name.endswith(".kd"):

@@ -20,8 +20,8 @@ from apuflow.conformance.store import Kept, Store
 Verdict: TypeAlias = Literal["right", "unknown", "wrong", "stops"]
 WEIGHT: Final[tuple[Verdict, ...]] = get_args(Verdict)
 """Verdicts; of several cases of a form the last one counts."""
-PER_START: Final = 200
-"""Cases of one process of gem5."""
+LEAST, MOST = 8, 200
+"""Cases of one process of gem5: few where one of the last few ended it."""
 _WHOLE: Final = re.compile(
     r"unimplemented|[Ii]nvalid opcode|unmapped to an execution resource|not (?:yet )?implemented"
 )
@@ -72,7 +72,7 @@ class Suite:
     likely: Callable[[Form], bool] = lambda _form: False
     say: Callable[[str], None] = print
     starts: int = 0
-    seconds: float = 0.0
+    _count: int = MOST
     _waiting: deque[Assembled] = field(default_factory=deque)
 
     def run(self) -> dict[str, Kept]:
@@ -107,14 +107,14 @@ class Suite:
         return kept
 
     def _next(self) -> list[Assembled]:
-        """Cases of the next process; of those that are likely to stop it, fewer."""
-        count = max(1, min(PER_START, -(-len(self._waiting) // self.jobs)))
-        return [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
+        """Cases of the next process."""
+        count = min(self._count, -(-len(self._waiting) // self.jobs))
+        return [self._waiting.popleft() for _ in range(count)]
 
     def _taken(self, chosen: list[Assembled], ran: Ran) -> dict[str, Kept]:
         """Results of a process; what it did not come to waits again."""
         self.starts += 1
-        self.seconds += ran.seconds
+        self._count = min(MOST, max(LEAST, len(ran.values) * (2 if ran.message else 4)))
         found = {each.key: Kept(values.data()) for each, values in zip(chosen, ran.values, strict=False)}
         left = chosen[len(ran.values) :]
         if not left:

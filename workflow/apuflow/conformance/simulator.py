@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -17,7 +19,7 @@ from apuflow.conformance.assemble import LANES, Assembled, build_object, memory_
 from apuflow.conformance.case import MEMORY_BYTES, ROUNDS
 from apuflow.conformance.expected import PER_OBJECT, Values
 from apuflow.containers.job import ContainerEngine, Exit, Job, Limits, Mount, Sample
-from apuflow.core import paths
+from apuflow.core import paths, proc
 from apuflow.core.errors import EngineError
 from apuflow.core.owner import Labels
 from apuflow.core.scalar import Scalar
@@ -40,8 +42,10 @@ from apuflow.prepare.tools import Toolset
 from apuflow.run import gem5_messages
 from apuflow.run.command import OUTDIR, Gem5, Guest, gem5_command, refuse_redirected
 
-PATIENCE: Final = 60.0
-"""Host seconds without a finished dispatch after which the dispatch is taken for endless."""
+PATIENCE: Final = 30.0
+"""Processor seconds of gem5 without a finished dispatch after which the dispatch is taken for endless."""
+_WALL: Final = 20
+"""The same in host seconds, as a multiple."""
 ENDLESS: Final = "does not end"
 _PLAIN: Final = Path(__file__).with_name("without_statistics.py")
 """Runs inside gem5: it must not be imported."""
@@ -108,8 +112,6 @@ class Simulator:
 
     @cached_property
     def _gem5(self) -> Gem5:
-        from dataclasses import replace
-
         return replace(gem5_of(self.record, self.release), traces=False)
 
     @cached_property
@@ -187,17 +189,33 @@ class _Watch:
     count: int
     patience: float
     done: int = 0
-    since: float = 0.0
-    seconds: float = field(default=0.0)
+    last: tuple[float, float] = (0.0, 0.0)
+    """Host and processor seconds when one ended."""
+    seconds: float = 0.0
 
     def look(self, sample: Sample) -> None:
         """Raise _Stuck where none has ended for the time of patience."""
         self.seconds = sample.seconds
+        busy = _processor_seconds(self.directory)
+        before = self.done
         while self.done < self.count and (self.directory / _result(self.done)).exists():
             self.done += 1
-            self.since = sample.seconds
-        if sample.seconds - self.since > self.patience:
+        if self.done > before:
+            self.last = sample.seconds, busy
+        waited = sample.seconds - self.last[0], busy - self.last[1]
+        if waited[0] > _WALL * self.patience or waited[1] > self.patience:
             raise _Stuck
+
+
+def _processor_seconds(directory: Path) -> float:
+    """Of the processes that work in a directory."""
+    total = 0.0
+    for pid in proc.pids():
+        with suppress(OSError, IndexError, ValueError):
+            if Path(f"/proc/{pid}/cwd").readlink() == directory:
+                fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+                total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
 
 
 def _installed(tools: Toolset, gfx: str) -> Gem5Record:
