@@ -35,6 +35,7 @@ from apuflow.dnnmark import parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.fewer_workgroups import Fewer
 from apuflow.engines.simulated import statistics_of
+from apuflow.launcher.defects import Known
 from apuflow.launcher.program import build_launcher
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches
@@ -198,7 +199,7 @@ def run(
         launcher=launcher,
         objects=paths,
         data=data,
-        defects=defects,
+        known=Known(defects),
         statistics=statistics_of(RELEASE),
         fewer=Fewer(fills, _whole_machine(units), RELEASE.facts.barrier_slots) if fills else None,
         in_memory=in_memory,

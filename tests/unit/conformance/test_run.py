@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from apuflow.conformance import suite as command
 from apuflow.conformance.assemble import Assembled, assembled, memory_content, registers
-from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Case, Form
+from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Case
 from apuflow.conformance.compare import failure
 from apuflow.conformance.expected import Values, expected
 from apuflow.conformance.run import Suite, covers, judged
 from apuflow.conformance.simulator import Ran
 from apuflow.core.errors import ConfigError, EngineError
+from apuflow.forms.form import Form
 from apuflow.miopen.compiler import Compiler
 
 Words = NDArray[np.uint32]

@@ -12,7 +12,7 @@ from launcher_layers import LAYERS
 from apuflow.core.gpus import GPUS
 from apuflow.dnnmark import parse
 from apuflow.launcher.corrections import corrected, correcting, version_of
-from apuflow.launcher.defects import DefectName, suspects
+from apuflow.launcher.defects import DefectName, Known
 from apuflow.miopen import launches
 from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row
@@ -316,9 +316,9 @@ def test_compiled_code_loses_what_gem5_executes_wrongly(gfx: str, clang: Compile
     row, plain, changed = Row("divide.cl", ""), tmp_path / "plain.o", tmp_path / "changed.o"
     compile_source(source, row, gfx, clang, plain, expect=["divide"])
     compile_source(source, row, gfx, correcting(clang, (narrow, *parts)), changed, expect=["divide"])
-    [named] = suspects([plain], gfx, (narrow,))
+    [named] = Known((narrow,)).suspects([plain], gfx)
     assert "v_mul_lo_u16" in named
-    assert suspects([changed], gfx, parts) == ()
+    assert Known(parts).suspects([changed], gfx) == ()
     words = [instructions(path, gfx) for path in (plain, changed)]
     assert words[1].count("v_and_b32") >= sum("16" in word for word in words[0])
     assert [word for word in words[1] if word.startswith(("s_", "flat_"))] == [

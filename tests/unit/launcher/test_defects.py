@@ -12,7 +12,7 @@ from places import ROOT
 
 from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES
-from apuflow.launcher.defects import DefectName, met, suspects
+from apuflow.launcher.defects import NOTHING, DefectName, Known, met
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.judge import ProgramJudge
 from apuflow.miopen.compiler import Compiler, compile_source
@@ -152,7 +152,7 @@ def test_functions_that_no_kernel_calls_are_not_looked_at(clang: Compiler, tmp_p
     for name, called in (("fabs", False), ("helper", True)):
         compile_source(source, Row("k.cl", f"-DOF={name}"), "gfx801", clang, built)
         assert "v_cmp_nlt_f32_e64" in disassembled(built, "gfx801")
-        assert bool(suspects([built], "gfx801", signs)) is called
+        assert bool(Known(signs).suspects([built], "gfx801")) is called
 
 
 def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> None:
@@ -162,21 +162,22 @@ def test_sound_instructions_are_not_named(clang: Compiler, tmp_path: Path) -> No
         "flat_load_dword v1, v[2:3]",
         "v_cvt_f32_f16 v1, v0",
     )
-    assert suspects([assembled(clang, tmp_path, *sound)], "gfx801", get_args(DefectName)) == ()
+    known = Known(get_args(DefectName))
+    assert known.suspects([assembled(clang, tmp_path, *sound)], "gfx801") == ()
 
 
 def test_finished_program_says_what_gem5_executed_wrongly(clang: Compiler, tmp_path: Path) -> None:
     """Lanes that are moved to the wrong places end no run: the row has to say it."""
     moves = assembled(clang, tmp_path, "v_add_f32_dpp v6, v6, v6 row_shr:1 row_mask:0xf bank_mask:0xf")
-    results = ProgramJudge((moves,), "gfx801", ("lane_moves", "wide_literals")).results(tmp_path)
+    results = ProgramJudge((moves,), "gfx801", Known(("lane_moves", "wide_literals"))).results(tmp_path)
     assert results is not None
     assert results.agree is None
     assert "gem5 executes wrongly v_add_f32_dpp: lanes are moved" in (results.note or "")
-    assert ProgramJudge((moves,), "gfx801", ()).results(tmp_path) is None
+    assert ProgramJudge((moves,), "gfx801", NOTHING).results(tmp_path) is None
 
 
 def test_what_ends_gem5_is_no_doubt_about_a_finished_program(clang: Compiler, tmp_path: Path) -> None:
     literal = assembled(clang, tmp_path, "s_mov_b64 s[4:5], 0xfff")
-    judge = ProgramJudge((literal,), "gfx801", ("wide_literals",))
+    judge = ProgramJudge((literal,), "gfx801", Known(("wide_literals",)))
     assert judge.results(tmp_path) is None
     assert judge.explained("it ended").startswith("it ended; gem5 executes wrongly s_mov_b64")

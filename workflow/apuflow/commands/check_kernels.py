@@ -18,6 +18,7 @@ from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.kernel_workload import KernelsWork
+    from apuflow.forms.table import Table
     from apuflow.kernels.metadata import Kernel
     from apuflow.kernels.program import OwnProgram
     from apuflow.launcher.defects import DefectName
@@ -205,6 +206,11 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     left: dict[tuple[DefectName, ...], Collection[DefectName]] = {}
     found: dict[str, list[str]] = {}
     for release in releases:
+        table = release.known(gfx).table
+        if table is not None:
+            for text in _by_table(program, codes, gfx, table, release.instruction_defects(gfx)):
+                found.setdefault(text, []).append(release.name)
+            continue
         named = met(codes, gfx, release.instruction_defects(gfx))
         changed = replaced([defect.name for defect in named])
         if changed not in left:
@@ -218,6 +224,25 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
             found.setdefault(text, []).append(release.name)
     for text, known_of in found.items():
         yield f"on gem5 {', '.join(known_of)}: {text}"
+
+
+def _by_table(
+    program: OwnProgram, codes: list[Path], gfx: str, table: Table, defects: Collection[DefectName]
+) -> Iterator[str]:
+    """What a table of instructions says of kernels, before and after their code is changed."""
+    from apuflow.forms.objects import met, told
+    from apuflow.kernels.sources import compiled_meanwhile
+
+    before = met(codes, table)
+    with ExitStack() as stack:
+        compiled = [
+            compiled_meanwhile(source, program.compile, gfx, defects=defects) for source in program.sources
+        ]
+        after = met([stack.enter_context(code) for code in compiled], table) if before else {}
+    yield from told(list(after))
+    yield from (
+        f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])
+    )
 
 
 def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -15,7 +16,8 @@ from apuflow.configure.structure_rules import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget
 from apuflow.core.record import ReleaseFacts
-from apuflow.launcher.defects import DefectName
+from apuflow.forms.table import read, table_file
+from apuflow.launcher.defects import DefectName, Known
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 
 Gfx: TypeAlias = Annotated[
@@ -192,6 +194,14 @@ class Release(Model):
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""
         return self.capabilities.instruction_defects.get(self.build_target(gfx), ())
+
+    def known(self, gfx: str, root: Path = Path()) -> Known:
+        """What is known of the instructions of the build for a GPU architecture.
+
+        Its table in the project's ``configs/conformance`` counts, where there is one.
+        """
+        file = root / table_file(self.name, self.build_target(gfx))
+        return Known(self.instruction_defects(gfx), read(file) if file.exists() else None)
 
     @property
     def gfx(self) -> tuple[Gfx, ...]:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Case, Form, Words
+from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Case, Words
 from apuflow.conformance.memory import (
     DATA,
     OFFSET,
@@ -21,6 +21,7 @@ from apuflow.conformance.memory import (
 )
 from apuflow.conformance.places import BEGIN, REGION, Features, data, places
 from apuflow.conformance.scalar import PROCESSORS, registers, words
+from apuflow.forms.form import Form
 from apuflow.interpret.access import width_of
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.interpret.opcodes import Encoding
+from apuflow.forms.form import Form
 
 Words = NDArray[np.uint32]
 ROUNDS: Final = 8
@@ -16,23 +16,6 @@ ROUNDS: Final = 8
 MEMORY_BYTES: Final = 1 << 16
 """Of the buffer that memory instructions access. Lanes of all rounds share it."""
 LDS_BYTES: Final = 4096
-
-
-class Form(NamedTuple):
-    """One way to use an instruction.
-
-    Attributes:
-        encoding, instruction: as the interpreter's table of opcodes names them.
-        features: what it has beyond registers alone, in alphabetical order; the words stand in
-            :mod:`apuflow.conformance.features`.
-    """
-
-    encoding: Encoding
-    instruction: str
-    features: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return " ".join((self.encoding, self.instruction, *self.features))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
 from apuflow.configure.base import did_you_mean
-from apuflow.conformance.case import Case, Form
+from apuflow.conformance.case import Case
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GCN3, gpu
+from apuflow.forms.form import Form
 
 IsaName: TypeAlias = Literal["gcn3", "vega"]
 GENERATORS: Final = ("vector", "scalar", "scalar_memory", "memory", "buffers", "lds", "matrix", "packed")

@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import LDS_BYTES, ROUNDS, Case, Form, Words
+from apuflow.conformance.case import LDS_BYTES, ROUNDS, Case, Words
 from apuflow.conformance.memory import SUMS, masked, way_of
 from apuflow.conformance.places import Features, data, operands
 from apuflow.conformance.scalar import PROCESSORS, generator, registers, words
+from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import IsaName, opcodes
 
 NOT_GENERATED: Final[Mapping[str, str]] = {

@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import Case, Form, Words
+from apuflow.conformance.case import Case, Words
 from apuflow.conformance.places import EXEC, SET_EXEC, Features, data, masks, operands, places
 from apuflow.conformance.scalar import PROCESSORS, registers
+from apuflow.forms.form import Form
 from apuflow.interpret.access import width_of
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 

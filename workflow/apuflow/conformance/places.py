@@ -10,7 +10,7 @@ from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Words
 from apuflow.conformance.scalar import generator, words
 
 Features: TypeAlias = tuple[str, ...]
-"""Words of :mod:`apuflow.conformance.features`, in alphabetical order."""
+"""Words of :mod:`apuflow.forms.features`, in alphabetical order."""
 REGION: Final = MEMORY_BYTES // ROUNDS
 """Bytes of ``Case.memory`` that one round has for itself."""
 BEGIN: Final = 2048
@@ -29,7 +29,7 @@ def places(pattern: str, size: int, step: int = LINE) -> Words:
     """Bytes from the buffer's begin, (ROUNDS, 1, 64).
 
     Args:
-        pattern: a word of :mod:`apuflow.conformance.features`; empty: each lane behind the one before.
+        pattern: a word of :mod:`apuflow.forms.features`; empty: each lane behind the one before.
         size: bytes of a lane; those of two lanes are disjoint, but for ``same_address``.
         step: bytes from lane to lane where a lane has a cache line for itself.
     """

@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeAlias, get_args
+from typing import Final, Protocol
 
 from apuflow.conformance.assemble import Assembled
-from apuflow.conformance.case import Form
 from apuflow.conformance.compare import Failure, failure
 from apuflow.conformance.expected import Values, expected
 from apuflow.conformance.simulator import Ran
 from apuflow.conformance.store import Kept, Store
+from apuflow.forms.form import Form
+from apuflow.forms.table import Verdict
 
-Verdict: TypeAlias = Literal["right", "unknown", "wrong", "stops"]
-WEIGHT: Final[tuple[Verdict, ...]] = get_args(Verdict)
-"""Verdicts; of several cases of a form the last one counts."""
 LEAST, MOST = 8, 200
 """Cases of one process of gem5: few where one of the last few ended it."""
 _WHOLE: Final = re.compile(

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Form, Words
+from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
 PROCESSORS: Final = {"gcn3": "gfx803", "vega": "gfx902"}

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from apuflow.conformance.case import ROUNDS, Case, Form, Words
+from apuflow.conformance.case import ROUNDS, Case, Words
 from apuflow.conformance.places import PAGE, REGION, Features, operands
 from apuflow.conformance.scalar import PROCESSORS, generator, registers, words
+from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import IsaName, opcodes
 
 _PRIVATE: Final = "it needs private memory, which the trials' kernels do not have"

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from apuflow.conformance.case import Form
+from apuflow.forms.form import Form
 
 _EXECUTE: Final = re.compile(r"^\s*(Inst_(\w+?)__(\w+))(?:<[^>]*>)?::execute\(", re.MULTILINE)
 _ALIAS: Final = re.compile(r"^\s*using (Inst_(\w+?)__(\w+)) =", re.MULTILINE)

@@ -10,18 +10,19 @@ from pathlib import Path
 from apuflow.configure import Release, load_release, load_sweep
 from apuflow.configure.base import did_you_mean
 from apuflow.conformance.assemble import Assembled, assembled
-from apuflow.conformance.case import Form
 from apuflow.conformance.expected import expected
 from apuflow.conformance.generators import GENERATORS, all_cases, isa_of, matches
+from apuflow.conformance.made import of_judged, worst
 from apuflow.conformance.report import page
-from apuflow.conformance.run import WEIGHT, Judged, Suite, judged
+from apuflow.conformance.run import Judged, Suite, judged
 from apuflow.conformance.simulator import Simulator
 from apuflow.conformance.sources import Sources
-from apuflow.conformance.table import of_judged, table_file, text, worst
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.core.gpus import BuildTarget, gpu
 from apuflow.core.words import many
+from apuflow.forms.form import Form
+from apuflow.forms.table import WEIGHT, table_file, text
 from apuflow.launcher.disassembly import not_executed
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Form, Words
+from apuflow.conformance.case import ROUNDS, Case, Words
 from apuflow.conformance.vector_lanes import OWN
 from apuflow.conformance.vector_operands import (
     EXEC_SOURCE,
@@ -30,6 +30,7 @@ from apuflow.conformance.vector_values import (
     scalar_values,
     values,
 )
+from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 from apuflow.interpret.vector import meaning
 

@@ -7,9 +7,10 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Form, Words
+from apuflow.conformance.case import ROUNDS, Case, Words
 from apuflow.conformance.vector_operands import EXECUTION
 from apuflow.conformance.vector_values import generator
+from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding
 
 Own: TypeAlias = Callable[[Encoding, str, str, str], Iterator[Case]]

@@ -21,7 +21,7 @@ from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed
 from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
 from apuflow.engines.simulated import launch_records, launched, provenance, statistics_of
 from apuflow.launcher.corrections import CORRECTIONS_VERSION
-from apuflow.launcher.defects import DefectName
+from apuflow.launcher.defects import NOTHING, Known
 from apuflow.launcher.dispatch_list import Statistics
 from apuflow.launcher.judge import LARGEST, KernelJudge
 from apuflow.launcher.plan import LIST, guest_run, kernel_source, source_directory
@@ -73,7 +73,7 @@ def kernel_run(
     launcher: Path,
     objects: Mapping[Row, Path],
     data: Path | None = None,
-    defects: tuple[DefectName, ...] = (),
+    known: Known = NOTHING,
     statistics: Statistics = "dispatch",
     fewer: Fewer | None = None,
     in_memory: bool = False,
@@ -87,7 +87,7 @@ def kernel_run(
     Args:
         objects: compiled code object of every row that :func:`kernel_objects` names.
         data: file of uniform floats to fill inputs from (the project's ``-mmap`` file).
-        defects: instructions that this gem5 executes wrongly, for what is said of a wrong result.
+        known: of the instructions of this gem5, for what is said of a wrong result.
         fewer: launch the first workgroups of large grids alone; None: all.
 
     Raises:
@@ -108,7 +108,7 @@ def kernel_run(
         run = run.without_outputs()
     links = {names[row]: path for row, path in objects.items()}
     contents, cuts = shortened(run.contents, links, fewer)
-    judge = KernelJudge(run, dict(links), data, defects, shares(contents, run.contents))
+    judge = KernelJudge(run, dict(links), data, known, shares(contents, run.contents))
     if data is not None:
         links[DATA] = data
     process = launched(
@@ -168,7 +168,7 @@ class DerivedKernels(Program[Workload]):
             launcher=root / (inputs.launcher or ""),
             objects={row: root / inputs.objects[row.program, row.arguments] for row in rows},
             data=data,
-            defects=tools.release.instruction_defects(point.gfx),
+            known=tools.known(point.gfx),
             statistics=statistics_of(tools.release),
             fewer=Fewer.of(point, gem5),
             in_memory=point.in_memory,

@@ -102,8 +102,8 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
             notes = (*made_from.notes, f"rocBLAS was given {told}")
             made_from = made_from.model_copy(update={"notes": notes})
         if objects:
-            defects = tools.release.instruction_defects(point.gfx)
-            judge = ProgramJudge(tuple(made.path(root) for made in objects), point.gfx, defects)
+            made = tuple(each.path(root) for each in objects)
+            judge = ProgramJudge(made, point.gfx, tools.known(point.gfx))
             process = replace(process, judge=judge)
         reads = (Path(built.build), data, *([database] if database else []))
         return Prepared(process, kernel_launches(point), reads, made_from)

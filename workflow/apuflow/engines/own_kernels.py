@@ -86,7 +86,6 @@ class OwnKernels(Program[KernelsWorkload]):
             outputs=outputs,
             in_memory=point.in_memory,
         )
-        defects = release.instruction_defects(point.gfx)
         objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
         contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
         cut = any(each.ran for each in cuts)
@@ -97,7 +96,7 @@ class OwnKernels(Program[KernelsWorkload]):
             launcher=root / (inputs.launcher or ""),
             list_file=LIST,
             links=objects,
-            judge=OwnJudge(program, point.gfx, files, tuple(code.values()), defects, cut),
+            judge=OwnJudge(program, point.gfx, files, tuple(code.values()), tools.known(point.gfx), cut),
             data={DATA: guest.data} if guest.data is not None else {},
             trace_workgroups=cut,
         )

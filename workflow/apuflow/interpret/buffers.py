@@ -171,7 +171,9 @@ def format_step(found: Instruction) -> Step:
         inside = check_places(waves, found, where, where[lanes], size)
         selects = [int(at.formats[0, 0]) >> 3 * number & 7 for number in range(4)]
         for number in range(count):
-            register, half = (data + number // 2, 1 if high else number % 2) if small else (data + number, None)
+            register, half = (
+                (data + number // 2, 1 if high else number % 2) if small else (data + number, None)
+            )
             kept = Width(width // 8, half=half)
             select = number if found.encoding == "mtbuf" else selects[number] - 4
             if loads:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import Results
 from apuflow.kernels.program import NUMPY_TYPES, OwnBuffer, OwnProgram, initial_value
-from apuflow.launcher.defects import DefectName, explained
+from apuflow.launcher.defects import NOTHING, Known
 from apuflow.launcher.judge import LARGEST, judged
 from apuflow.launcher.reference import TOLERANCE, difference
 
@@ -34,7 +34,7 @@ class OwnJudge:
     Attributes:
         files: where it left each output of the program, below its directory; empty: they are too large.
         objects: its code objects.
-        defects: instructions that its gem5 executes wrongly.
+        known: of the instructions of its gem5.
         cut: not all workgroups were launched: what the others would have written nobody knows.
     """
 
@@ -42,7 +42,7 @@ class OwnJudge:
     gfx: str
     files: tuple[Path, ...]
     objects: tuple[Path, ...]
-    defects: tuple[DefectName, ...] = ()
+    known: Known = NOTHING
     cut: bool = False
 
     def results(self, directory: Path) -> Results:
@@ -72,7 +72,7 @@ class OwnJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return explained(text, self.objects, self.gfx, self.defects)
+        return self.known.explained(text, self.objects, self.gfx)
 
 
 def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from apuflow.core.errors import NotModelled
 from apuflow.core.record import Results
-from apuflow.launcher.defects import WRONG_VALUES, DefectName, explained, suspects
+from apuflow.launcher.defects import NOTHING, Known
 from apuflow.launcher.plan import GuestRun
 
 LARGEST = 1 << 24
@@ -52,23 +52,23 @@ class ProgramJudge:
 
     Attributes:
         objects: its code objects.
-        defects: instructions that its gem5 executes wrongly.
+        known: of the instructions of its gem5.
     """
 
     objects: tuple[Path, ...]
     gfx: str
-    defects: tuple[DefectName, ...]
+    known: Known
 
     def results(self, _directory: Path, /) -> Results | None:
         """Known causes of wrong results in a completed run; None if there are none."""
-        named = suspects(self.objects, self.gfx, WRONG_VALUES.intersection(self.defects))
+        named = self.known.suspects(self.objects, self.gfx, certain=True)
         if not named:
             return None
         return Results(note=f"the program keeps its outputs; gem5 executes wrongly {'; '.join(named)}")
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return explained(text, self.objects, self.gfx, self.defects)
+        return self.known.explained(text, self.objects, self.gfx)
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class KernelJudge:
         run: what the guest ran.
         objects: its code objects by their names in the list.
         data: the file with the inputs.
-        defects: instructions that its gem5 executes wrongly.
+        known: of the instructions of its gem5.
         shares: the launched share of each dispatch's grid; empty: all of it.
     """
 
     run: GuestRun
     objects: Mapping[str, Path]
     data: Path | None
-    defects: tuple[DefectName, ...] = ()
+    known: Known = NOTHING
     shares: tuple[float, ...] = ()
 
     def results(self, directory: Path) -> Results:
@@ -115,7 +115,7 @@ class KernelJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return explained(text, self.objects.values(), self.run.contents.device, self.defects)
+        return self.known.explained(text, self.objects.values(), self.run.contents.device)
 
     def _unchecked(self, why: str) -> Results:
         return Results(note=self.explained(why))

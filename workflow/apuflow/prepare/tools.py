@@ -14,6 +14,7 @@ from apuflow.configure.products import refuse_missing_checkouts
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.launcher.corrections import correcting
+from apuflow.launcher.defects import Known
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, assembler, host_compiler, image_compiler
 from apuflow.miopen.database import DatabasePlan, plan_database
@@ -172,6 +173,10 @@ class Toolset:
         """Records that writing rocBLAS' kernels needs. Raises ConfigError without the site's checkout."""
         refuse_missing_checkouts(self.site, self.root)
         return [self.record("source-tensile"), self.record("source-rocblas")]
+
+    def known(self, gfx: str) -> Known:
+        """What is known of the instructions of this gem5."""
+        return self.release.known(gfx, self.root)
 
     def launcher_compiler(self, gfx: str) -> Compiler:
         """Compiler of the launcher's kernels: clang with this gem5's corrections."""

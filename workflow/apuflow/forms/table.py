@@ -9,18 +9,18 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
-from apuflow.conformance.case import Form
-from apuflow.conformance.features import AT_RUN_TIME
-from apuflow.conformance.run import WEIGHT, Judged
 from apuflow.core.errors import ConfigError
+from apuflow.forms.features import AT_RUN_TIME
 
-_ORDER: Final[tuple[str, ...]] = WEIGHT
+Verdict: TypeAlias = Literal["right", "unknown", "wrong", "stops"]
+WEIGHT: Final[tuple[Verdict, ...]] = get_args(Verdict)
+"""Verdicts; of several cases of a form the last one counts."""
 _NONE: Final = "-"
 """The words of a form that has none."""
 
@@ -44,7 +44,7 @@ class Row:
 
     encoding: str
     instruction: str
-    verdict: str
+    verdict: Verdict
     features: frozenset[str]
     text: str = ""
     place: str = ""
@@ -82,14 +82,14 @@ class Table:
     def of(self, encoding: str, instruction: str, features: Collection[str]) -> Row | None:
         """What holds for an instruction with these words; None: its form was not tried.
 
-        A row that needs words of :data:`~apuflow.conformance.features.AT_RUN_TIME` holds for some operands
+        A row that needs words of :data:`~apuflow.forms.features.AT_RUN_TIME` holds for some operands
         only (``Row.certain`` is false): it is given where nothing certain is known to be wrong.
         """
         rows = self._by_instruction.get((encoding, instruction), [])
         words = frozenset(features)
         bad = [row for row in rows if row.verdict != "right" and row.features - AT_RUN_TIME <= words]
         if bad:
-            return max(bad, key=lambda row: (row.certain, _ORDER.index(row.verdict)))
+            return max(bad, key=lambda row: (row.certain, WEIGHT.index(row.verdict)))
         return next((row for row in rows if row.verdict == "right" and words <= row.features), None)
 
     def instructions(self, verdict: str) -> frozenset[str]:
@@ -99,62 +99,6 @@ class Table:
             for (_, name), rows in self._by_instruction.items()
         }
         return frozenset(name for name, every in found.items() if every)
-
-
-def worst(found: Iterable[Judged]) -> list[Judged]:
-    """Of each form the case that decides its verdict."""
-    by_form: dict[Form, Judged] = {}
-    for each in found:
-        before = by_form.setdefault(each.form, each)
-        if WEIGHT.index(each.verdict) > WEIGHT.index(before.verdict):
-            by_form[each.form] = each
-    return list(by_form.values())
-
-
-def of_judged(found: Iterable[Judged], source: Callable[[Form], str], about: str = "") -> Table:
-    """The table of what came out of a suite; ``source``: gem5's function of a form."""
-    by_instruction = defaultdict[tuple[str, str], list[Judged]](list)
-    for each in worst(found):
-        by_instruction[each.form[:2]].append(each)
-    rows = [row for _, some in sorted(by_instruction.items()) for row in _rows(some, source)]
-    return Table(tuple(rows), about)
-
-
-def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
-    """The rows of an instruction."""
-    encoding, instruction = some[0].form[:2]
-    right = [each for each in some if each.verdict == "right"]
-    if right:
-        words = frozenset(word for each in right for word in each.form.features)
-        yield Row(encoding, instruction, "right", words)
-    for verdict in WEIGHT[1:]:
-        bad = sorted(
-            (each for each in some if each.verdict == verdict),
-            key=lambda each: (len(each.form.features), bool(each.taken_from)),
-        )
-        least: list[Judged] = []
-        for each in bad:
-            if not any(set(other.form.features) <= set(each.form.features) for other in least):
-                least.append(each)
-        for each in least:
-            yield _row(each, source)
-
-
-def _row(each: Judged, source: Callable[[Form], str]) -> Row:
-    wrong = each.failure
-    return Row(
-        each.form.encoding,
-        each.form.instruction,
-        each.verdict,
-        frozenset(each.form.features),
-        each.text,
-        wrong.place if wrong else "",
-        wrong.inputs if wrong else "",
-        wrong.got if wrong else "",
-        wrong.expected if wrong else "",
-        each.message,
-        source(each.form) if each.verdict != "unknown" else "",
-    )
 
 
 _COLUMNS: Final = tuple(field.name for field in fields(Row))

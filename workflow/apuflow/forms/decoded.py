@@ -1,6 +1,6 @@
 """The words of a decoded instruction: what it has beyond its registers.
 
-See :mod:`apuflow.conformance.features`.
+See :mod:`apuflow.forms.features`.
 """
 
 from __future__ import annotations

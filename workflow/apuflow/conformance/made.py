@@ -1,0 +1,66 @@
+"""The table of a release from what came out of its suite."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from apuflow.conformance.run import Judged
+from apuflow.forms.form import Form
+from apuflow.forms.table import WEIGHT, Row, Table
+
+
+def worst(found: Iterable[Judged]) -> list[Judged]:
+    """Of each form the case that decides its verdict."""
+    by_form: dict[Form, Judged] = {}
+    for each in found:
+        before = by_form.setdefault(each.form, each)
+        if WEIGHT.index(each.verdict) > WEIGHT.index(before.verdict):
+            by_form[each.form] = each
+    return list(by_form.values())
+
+
+def of_judged(found: Iterable[Judged], source: Callable[[Form], str], about: str = "") -> Table:
+    """The table of what came out of a suite; ``source``: gem5's function of a form."""
+    by_instruction = defaultdict[tuple[str, str], list[Judged]](list)
+    for each in worst(found):
+        by_instruction[each.form[:2]].append(each)
+    rows = [row for _, some in sorted(by_instruction.items()) for row in _rows(some, source)]
+    return Table(tuple(rows), about)
+
+
+def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
+    """The rows of an instruction."""
+    encoding, instruction = some[0].form[:2]
+    right = [each for each in some if each.verdict == "right"]
+    if right:
+        words = frozenset(word for each in right for word in each.form.features)
+        yield Row(encoding, instruction, "right", words)
+    for verdict in WEIGHT[1:]:
+        bad = sorted(
+            (each for each in some if each.verdict == verdict),
+            key=lambda each: (len(each.form.features), bool(each.taken_from)),
+        )
+        least: list[Judged] = []
+        for each in bad:
+            if not any(set(other.form.features) <= set(each.form.features) for other in least):
+                least.append(each)
+        for each in least:
+            yield _row(each, source)
+
+
+def _row(each: Judged, source: Callable[[Form], str]) -> Row:
+    wrong = each.failure
+    return Row(
+        each.form.encoding,
+        each.form.instruction,
+        each.verdict,
+        frozenset(each.form.features),
+        each.text,
+        wrong.place if wrong else "",
+        wrong.inputs if wrong else "",
+        wrong.got if wrong else "",
+        wrong.expected if wrong else "",
+        each.message,
+        source(each.form) if each.verdict != "unknown" else "",
+    )

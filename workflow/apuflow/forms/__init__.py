@@ -1,0 +1,1 @@
+"""Forms of instructions: their words, and what each gem5 makes of them."""
