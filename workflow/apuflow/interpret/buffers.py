@@ -84,7 +84,8 @@ def _places_of(found: Instruction, waves: Waves, at: _Descriptor) -> _Places:
         by_record = (index < at.records) & (~at.swizzled | (offset < at.stride))
         by_byte = place + size <= at.records - extra
         structured = (at.stride != 0) & (at.swizzled | has_index)
-        valid = np.broadcast_to(np.where(structured, by_record, by_byte), waves.exec.shape)
+        private = (at.by_lane != 0) & (not has_index)
+        valid = np.broadcast_to(private | np.where(structured, by_record, by_byte), waves.exec.shape)
         return np.broadcast_to(at.base + extra + place, waves.exec.shape), waves.exec & valid
 
     return places
@@ -171,7 +172,9 @@ def format_step(found: Instruction) -> Step:
         inside = check_places(waves, found, where, where[lanes], size)
         selects = [int(at.formats[0, 0]) >> 3 * number & 7 for number in range(4)]
         for number in range(count):
-            register, half = (data + number // 2, 1 if high else number % 2) if small else (data + number, None)
+            register, half = (
+                (data + number // 2, 1 if high else number % 2) if small else (data + number, None)
+            )
             kept = Width(width // 8, half=half)
             select = number if found.encoding == "mtbuf" else selects[number] - 4
             if loads:
