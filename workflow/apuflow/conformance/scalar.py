@@ -87,7 +87,9 @@ def cases(isa: IsaName) -> Iterator[Case]:
         match encoding:
             case "sop1" | "sop2" | "sopc":
                 yield from _OWN[name](encoding, name, isa) if name in _OWN else _computed(encoding, name, isa)
-            case "sopk" if name in _OWN or name.endswith("k_i32") or name.startswith("s_cmpk"):
+            case "sopk" if name.endswith("k_i32") or name.startswith(
+                ("s_cmpk", "s_getreg", "s_setreg", "s_call")
+            ):
                 yield from _OWN.get(name, _fixed)(encoding, name, isa)
             case "sopp":
                 yield from _OWN.get(name, _idle)(encoding, name, isa)

@@ -17,6 +17,7 @@ A form that gem5 executes wrongly tells that each instruction with all of its wo
                                     inline constant; ``float0`` ..: a float one; ``literal0`` ..: a literal;
                                     ``vcc0`` .., ``m00`` .., ``exec0`` ..: one of these
 ``accumulation``                    an operand is an accumulation register
+``cbsz``, ``blgp``                  broadcasts of matrix instructions; of fp64 ones ``blgp`` are signs
 ``glc``, ``slc``, ``offset``,       of memory instructions: ``offset`` is not 0; ``saddr``: a scalar base;
 ``saddr``, ``offen``, ``idxen``,    ``gds``
 ``soffset``, ``gds``

@@ -45,7 +45,7 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
 
 def _fma(a: float, b: float, c: float) -> float:
     from fractions import Fraction
-    from math import copysign, isfinite
+    from math import isfinite
 
     if not (isfinite(a) and isfinite(b) and isfinite(c)):
         return a * b + c
@@ -55,7 +55,7 @@ def _fma(a: float, b: float, c: float) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return copysign(float("inf"), exact)
+        return float("inf") if exact > 0 else float("-inf")
 
 
 def exponent(x: Array) -> Array:

@@ -84,7 +84,8 @@ def _places_of(found: Instruction, waves: Waves, at: _Descriptor) -> _Places:
         by_record = (index < at.records) & (~at.swizzled | (offset < at.stride))
         by_byte = place + size <= at.records - extra
         structured = (at.stride != 0) & (at.swizzled | has_index)
-        valid = np.broadcast_to(np.where(structured, by_record, by_byte), waves.exec.shape)
+        private = (at.by_lane != 0) & (not has_index)
+        valid = np.broadcast_to(private | np.where(structured, by_record, by_byte), waves.exec.shape)
         return np.broadcast_to(at.base + extra + place, waves.exec.shape), waves.exec & valid
 
     return places

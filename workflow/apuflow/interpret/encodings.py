@@ -69,7 +69,7 @@ class Instruction:
         absolute, negative: one bit a source.
         output: OMOD: 1, 2, 3 for 2, 4 and a half.
         select, select_high, negative_high: OP_SEL, OP_SEL_HI, NEG_HI.
-        immediate: SIMM16, signed; of MFMA, CBSZ.
+        immediate: SIMM16, signed; of MFMA, CBSZ; of MTBUF, DFMT and NFMT.
         offsets: bytes, of memory instructions.
         flags: further bits by their names in the manual.
     """
@@ -270,13 +270,16 @@ def _count_sources(name: str) -> int:
     return source_count(name)
 
 
-def _vop3p(found: Instruction, low: int, high: int, _third: int, _isa: IsaName) -> Instruction:
+def _vop3p(found: Instruction, low: int, high: int, _third: int, isa: IsaName) -> Instruction:
     matrix = found.name.startswith(("v_mfma", "v_smfmac", "v_accvgpr"))
-    count = 1 if found.name.startswith("v_accvgpr") else 3
+    packed = found.name.startswith("v_pk_") and not found.name.startswith(("v_pk_fma", "v_pk_mad"))
+    count = 1 if found.name.startswith("v_accvgpr") else 2 if packed else 3
     sources = tuple(high >> 9 * number & 0x1FF for number in range(count))
     found = replace(found, size=8, target=low & 0xFF, sources=sources, negative=high >> 29)
     if matrix:
         accumulation = _set(high, a=27, b=28) | _set(low, c=15)
+        if isa == "gfx908":  # it has no other C and D
+            accumulation |= {"c"}
         return replace(found, immediate=low >> 8 & 7, select=low >> 11 & 0xF, flags=accumulation)
     return replace(
         found,
@@ -327,6 +330,9 @@ def _buffer(found: Instruction, low: int, high: int, _third: int, isa: IsaName) 
     flags = _set(low, offen=12, idxen=13, glc=14)
     if found.encoding == "mubuf":
         flags |= _set(low, lds=16, slc=17)
+    else:
+        flags |= _set(high, slc=22)
+        found = replace(found, immediate=low >> 19 & 0x7F)
     if isa in ("gfx90a", "gfx940"):
         flags |= _set(high, acc=23)
     sources = (VECTOR | high & 0xFF, (high >> 16 & 0x1F) << 2, high >> 24)

@@ -89,7 +89,8 @@ def _fraction(x: Array) -> Array:
 
 
 def _frexp_exponent(x: Array) -> Array:
-    return np.where(np.isfinite(x), np.frexp(x)[1], 0)
+    power = np.where(np.isfinite(x), np.frexp(x)[1], 0)
+    return power.astype(np.int16 if x.dtype == np.float16 else np.int32)
 
 
 def _turns(function: Any, beyond: float) -> Compute:

@@ -77,16 +77,16 @@ def matrix_step(found: Instruction, isa: str) -> Step:
 
 
 def _move(found: Instruction) -> Step:
-    reads = "read" in found.name
+    from_there, to_there = "write" not in found.name, "read" not in found.name
     code = found.sources[0]
 
     def move(waves: Waves) -> None:
         base = waves.accumulation
-        if reads:
-            put(waves, waves.v[found.target], waves.v[base + code - VECTOR], None)
+        if code >= VECTOR:
+            value = waves.v[code - VECTOR + base * from_there]
         else:
-            value = waves.v[code - VECTOR] if code >= VECTOR else _spread(scalar(code, "u", 0)(waves))
-            put(waves, waves.v[base + found.target], value, None)
+            value = _spread(scalar(code, "u", 0)(waves))
+        put(waves, waves.v[found.target + base * to_there], value, None)
 
     return move
 

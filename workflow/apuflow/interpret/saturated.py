@@ -29,8 +29,8 @@ _SIMPLE: Final = re.compile(
 )
 _DOT: Final = re.compile(r"v_dot([248])c?_[iu]32_([iu])\d+")
 _ADDED_LAST: Final = re.compile(r"v_m?sad_(hi_)?u(8|16|32)")
-_UNCHANGED: Final = re.compile(r"v_(cvt|frexp)_")
-"""Instructions whose bit CLAMP says something else."""
+_UNCHANGED: Final = re.compile(r"v_(pk_)?(cvt|frexp|min|max|med|lshl|lshr|ashr)")
+"""Instructions with no result outside of its type, or whose bit CLAMP says something else."""
 
 
 def saturated(name: str, compute: Callable[..., Any], kind: Any) -> Callable[..., Any] | None:

@@ -157,7 +157,6 @@ _BELOW_HIGH: Final = ((np.uint64(1) << np.maximum(_LANE, 32) - np.uint64(32)) - 
 _PLAIN: Final[dict[str, tuple[str, Compute]]] = {
     "v_mov_b32": ("u>u", np.array),
     "v_mov_b64": ("U>U", np.array),
-    "v_accvgpr_mov_b32": ("u>u", np.array),
     "v_not_b32": ("u>u", np.invert),
     "v_bfrev_b32": ("u>u", do.reversed_bits),
     "v_ffbh_u32": ("u>i", do.first_bit_high),
