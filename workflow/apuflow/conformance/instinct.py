@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Form, Words
+from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.forms.form import Form
 from apuflow.conformance.packed import LANES, TARGET, generator, halves, names, singles
 from apuflow.interpret.opcodes import Encoding
 

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.conformance.case import ROUNDS, Case, Form, Words
+from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.forms.form import Form
 from apuflow.conformance.packed import LANES, generator, names
 from apuflow.interpret.fp8 import values as fp8_values
 from apuflow.interpret.matrix import Shape, shape_of

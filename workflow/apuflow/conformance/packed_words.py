@@ -1,6 +1,6 @@
 """The words of a decoded VOP3P instruction.
 
-See :mod:`apuflow.conformance.features`.
+See :mod:`apuflow.forms.features`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words of a decoded scalar, memory or LDS instruction: see :mod:`apuflow.conformance.features`."""
+"""Words of a decoded scalar, memory or LDS instruction: see :mod:`apuflow.forms.features`."""
 
 from __future__ import annotations
 
