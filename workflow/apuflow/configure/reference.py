@@ -143,7 +143,7 @@ def suites_text(root: Path = Path()) -> str:
 
 
 def steps_text(root: Path = Path()) -> str:
-    """What each kind of step runs as, unless all run as the operation of the same name."""
+    """Kinds of steps that are not run, or not always, and why."""
     kinds: dict[str, dict[str, None]] = {}
     reasons: dict[str, dict[str, None]] = {}
     for suite in _suites(root):
@@ -153,8 +153,8 @@ def steps_text(root: Path = Path()) -> str:
                 kinds[step.op][f"`{spec.kind}`"] = None
             else:
                 reasons.setdefault(step.op, {})[spec.why] = None
-    rows = [(op, _or_dash(kinds[op]), _or_dash(reasons.get(op, {}))) for op in sorted(kinds)]
-    return _table(KIND_HEADINGS, [row for row in rows if row[1:] != (f"`{row[0]}`", "-")])
+    rows = [(op, _or_dash(kinds[op]), _or_dash(reasons[op])) for op in sorted(reasons)]
+    return _table(KIND_HEADINGS, rows)
 
 
 def _suites(root: Path) -> list[Suite]:
