@@ -36,3 +36,16 @@ def test_reports_give_the_errors_of_the_page(written: str) -> None:
         assert median in said and high in said
     ordered, pairs = map(int, re.findall(r"\| all \|.*\| (\d+) of (\d+) \|", written)[0])
     assert f"{100 * ordered / pairs:.1f} % are in its order" in said
+
+
+def test_the_readme_gives_the_errors_of_the_page(written: str) -> None:
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for name, about in (
+        ("one kernel alone", "recorded runs"),
+        ("whole layers drawn at random", "random layers"),
+    ):
+        found = re.search(rf"\| {name} \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", written)
+        assert found is not None
+        number, median, high, largest = found.groups()
+        told = rf"On {number} {about}[^.]*? {median} %[^%]* {high} %[^%]* {float(largest):.0f} %"
+        assert re.search(told, readme, re.IGNORECASE), told

@@ -118,25 +118,6 @@ def options_text() -> str:
     return "\n".join(parts)
 
 
-def ignored_text() -> str:
-    """Options that are refused, by why and by what to use instead."""
-    parts = []
-    for role, title in (
-        ("workflow", "The workflow sets these:"),
-        ("refused", "gem5 accepts these, then breaks:"),
-        ("ignored", "gem5 accepts these and nothing reads them:"),
-    ):
-        found: dict[str, list[str]] = {}
-        for option in catalogue().values():
-            if option.role == role:
-                other = "" if role == "ignored" else option.meaning
-                instead = "nothing" if option.needless else option.instead or other
-                found.setdefault(instead or "nothing", []).append(f"`{option.name}`")
-        rows = [(", ".join(names), instead) for instead, names in found.items()]
-        parts.append(f"{title}\n\n" + _table(("option", "use instead, or why"), rows))
-    return "\n".join(parts)
-
-
 def defects_text(root: Path = Path()) -> str:
     """Instructions that gem5 executes wrongly, and the releases that do, by build."""
     releases = [load_release(name, root) for name in release_names(root)]
@@ -162,7 +143,7 @@ def suites_text(root: Path = Path()) -> str:
 
 
 def steps_text(root: Path = Path()) -> str:
-    """What each kind of step runs as, unless all run as the operation of the same name."""
+    """Kinds of steps that are not run, or not always, and why."""
     kinds: dict[str, dict[str, None]] = {}
     reasons: dict[str, dict[str, None]] = {}
     for suite in _suites(root):
@@ -172,8 +153,8 @@ def steps_text(root: Path = Path()) -> str:
                 kinds[step.op][f"`{spec.kind}`"] = None
             else:
                 reasons.setdefault(step.op, {})[spec.why] = None
-    rows = [(op, _or_dash(kinds[op]), _or_dash(reasons.get(op, {}))) for op in sorted(kinds)]
-    return _table(KIND_HEADINGS, [row for row in rows if row[1:] != (f"`{row[0]}`", "-")])
+    rows = [(op, _or_dash(kinds[op]), _or_dash(reasons[op])) for op in sorted(reasons)]
+    return _table(KIND_HEADINGS, rows)
 
 
 def _suites(root: Path) -> list[Suite]:
@@ -279,7 +260,6 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 _PARTS: dict[str, Callable[[], str]] = {
     "options": options_text,
-    "ignored": ignored_text,
     "operations": kinds_text,
     "suites": suites_text,
     "steps": steps_text,

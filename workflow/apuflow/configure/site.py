@@ -100,8 +100,7 @@ class Image(Model):
     )
     rocblas_kernels: Literal["own", "changed"] = Field(
         "own",
-        description="engine gem5: own: rocBLAS' kernels as built in; changed: those of rocm-4.0.0 for "
-        "gfx803, changed for gem5",
+        description="engine gem5: own: as built in; changed: those of rocm-4.0.0, changed for gem5",
     )
 
     @model_validator(mode="after")
@@ -159,8 +158,8 @@ class Site(Model):
     miopen_source: Text | None = Field(None, description="MIOpen source tree for compiling kernels")
     products: Products | None = Field(
         None,
-        description="rocblas: rocBLAS' own kernels for gfx803 and gfx801; stand-in: a tiled kernel of this "
-        "project; left out: rocblas, but stand-in on gem5-kernels where only MIOpen's sources are named",
+        description="rocblas or stand-in; left out: rocblas, but stand-in on gem5-kernels where only "
+        "MIOpen's sources are named",
     )
     rocblas_source: Text | None = Field(None, description="rocBLAS checkout at rocm-4.0.0")
     tensile_source: Text | None = Field(None, description="Tensile checkout at rocm-4.0.0")

@@ -166,7 +166,7 @@ class FigureChoice(Model):
     objectives: Names = Field(
         (),
         description="expressions over columns, the smaller the better: [gpu_cycles, 'tcc_size / 1e6', -ipc]; "
-        "the report then has the table of the best points and, of two or more, their Pareto figure",
+        "the report then has the best points and, of two or more, their Pareto figure",
     )
     show: Annotated[Names, one_of(FIGURE_NAMES, "there is no such figure")] = Field(
         (),
@@ -230,8 +230,7 @@ class FewerWorkgroups(Model):
         8,
         ge=4,
         le=100,
-        description="launch as many workgroups as fill the machine this many times; launches that are hardly "
-        "larger run whole",
+        description="launch as many workgroups as fill the machine this many times",
     )
 
 
