@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.gpus import Isa
+from apuflow.kernels.element_types import ELEMENT_BYTES
 from apuflow.kernels.metadata import (
     GEOMETRY,
     IGNORED,
     LDS_POINTER,
     Kernel,
-    KernelsBySource,
     Parameter,
     find_kernel,
 )
-from apuflow.kernels.program import ELEMENT_BYTES, Given, OwnLaunch, OwnProgram
+from apuflow.kernels.program import Given, KernelsByCode, OwnLaunch, OwnProgram
 from apuflow.launcher.dispatch_list import Argument
 
 _REAL = {"half": (2, "<e"), "float": (4, "<f"), "double": (8, "<d")}
@@ -187,13 +187,13 @@ def geometry_problems(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Iterator[s
         )
 
 
-def problems(program: OwnProgram, kernels: KernelsBySource, isa: Isa) -> Iterator[str]:
+def problems(program: OwnProgram, kernels: KernelsByCode, isa: Isa) -> Iterator[str]:
     """Everything that is wrong with a program, held against its kernels as compiled for ``isa``."""
     from apuflow.kernels.reference import expected_outputs
 
     for launch in dict.fromkeys(program.launches):
         try:
-            kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
+            kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
         except ApuflowError as error:
             yield str(error)
             continue
