@@ -79,7 +79,7 @@ def profiles_of(
 
 
 def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[Traced]:
-    program = replace(program, reference=None, outputs=())
+    program = replace(program, outputs=())
     with ExitStack() as stack:
         codes = {
             code: stack.enter_context(compiled_meanwhile(code.source, code.arguments, gfx, root))
