@@ -28,7 +28,9 @@ def check_kernels(
     workloads: list[str] | None = typer.Argument(
         None, help="Workloads of kind kernels; default: all of them."
     ),
-    gfx: list[str] | None = typer.Option(None, help="GPU architecture; default: gfx801; can be repeated."),
+    gfx: list[str] | None = typer.Option(
+        None, help="GPU architecture; default: gfx801, Triton: gfx90a; can be repeated."
+    ),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     set_: list[str] | None = typer.Option(None, "--set", help="NAME=VALUE: a parameter; can be repeated."),
     run: bool = typer.Option(
@@ -47,7 +49,7 @@ def check_kernels(
     started, and the instructions that a release of gem5 does not execute, or executes wrongly. A problem of
     one workload leaves the others to be checked. Exit status 1 if anything would stop a run before gem5.
     """
-    gpus = [gpu(name, "--gfx").name for name in gfx or ["gfx801"]]
+    gpus = [gpu(name, "--gfx").name for name in gfx or ()]
     settings = dict(map(_setting, set_ or []))
     found = 0
     for name in workloads or _named():
@@ -56,7 +58,7 @@ def check_kernels(
         except ApuflowError as error:
             found += _told(name, error)
             continue
-        for each in gpus:
+        for each in gpus or [work.usual_gpu]:
             found += _check(work, each, compute_units, limit if run else None, release)
     if found:
         typer.echo(many(found, "problem"), err=True)

@@ -76,6 +76,11 @@ class KernelsWork(Work):
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
 
+    @property
+    def usual_gpu(self) -> str:
+        """A GPU that its kernels compile for."""
+        return "gfx90a" if language(Path(self.spec.source)) == "triton" else "gfx801"
+
     def buffers(self) -> tuple[OwnBuffer, ...]:
         """Its memory; raises ConfigError for a size that cannot be."""
         return _buffers(self)

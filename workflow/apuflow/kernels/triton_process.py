@@ -51,6 +51,7 @@ def main(words: list[str] | None = None) -> int:
         "TRITON_CACHE_DIR": f"{place}/triton",
         "TRITON_DEFAULT_FP_FUSION": "1",
         "TRITON_DISABLE_LINE_INFO": "1",
+        "AMDGCN_USE_BUFFER_ATOMICS": "0",  # no gem5 executes buffer_atomic_...
     }
     try:
         defects = [name for name in given.defects.split(",") if name]
