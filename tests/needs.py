@@ -118,8 +118,9 @@ ROCBLAS = Need(
     otherwise="name checkouts at rocm-4.0.0 in APUFLOW_TEST_ROCBLAS and APUFLOW_TEST_TENSILE",
 )
 NETWORKS = Need("PyTorch and ONNX", "networks read from them", otherwise=".venv/bin/pip install torch onnx")
+TRITON = Need("Triton", "Triton kernels", otherwise=".venv/bin/pip install triton==3.9.0")
 NEEDS = (
-    *(C_COMPILER, CLANG, DOCKER, REGISTRY, PODMAN, BROWSER, SLURM, MOUNT, NETWORKS),
+    *(C_COMPILER, CLANG, DOCKER, REGISTRY, PODMAN, BROWSER, SLURM, MOUNT, NETWORKS, TRITON),
     *(GEM5, OTHER_GEM5, MIOPEN, ROCBLAS),
 )
 

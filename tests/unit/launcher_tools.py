@@ -20,7 +20,10 @@ from apuflow.launcher.program import DEVICES, GUEST, build_launcher, sources
 from apuflow.miopen import Launch, Row
 
 FAKE_SYSTEM = DATA / "launcher" / "fake_system.c"
-MACH = {"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D}
+MACH = {
+    **{"gfx801": 0x28, "gfx803": 0x2A, "gfx900": 0x2C, "gfx902": 0x2D},
+    **{"gfx906": 0x2F, "gfx908": 0x30, "gfx90a": 0x3F, "gfx942": 0x4C},
+}
 """EF_AMDGPU_MACH values of the LLVM AMDGPU backend's documentation."""
 
 CODE_ADDRESS = 0x1000

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from apuflow.kernels.metadata import Kernel, Parameter
-from apuflow.kernels.program import Fill, Given, OwnBuffer, OwnLaunch, OwnProgram
+from apuflow.kernels.program import Code, Fill, Given, OwnBuffer, OwnLaunch, OwnProgram
 
 
 def kernel(*parameters: Parameter, name: str = "k", **facts: Any) -> Kernel:
@@ -30,8 +30,7 @@ def program(*arguments: Given, **facts: Any) -> OwnProgram:
     """One launch of kernel k on 128 work-items in groups of 64, with a float buffer ``a`` of 100 elements."""
     known: dict[str, Any] = {
         "name": "own",
-        "compile": "",
         "buffers": (OwnBuffer("a", "float", 100, Fill("uniform", (3,))),),
-        "launches": (OwnLaunch(Path("k.cl"), "k", (128, 1, 1), (64, 1, 1), arguments),),
+        "launches": (OwnLaunch(Code(Path("k.cl")), "k", (128, 1, 1), (64, 1, 1), arguments),),
     }
     return OwnProgram(**{**known, **facts})

@@ -51,7 +51,7 @@ def test_what_a_point_runs(root: Path) -> None:
     assert [(given.kind, given.value, given.offset) for given in program.launches[0].arguments] == [
         *(("buffer", "a", 0), ("integer", 101, 0), ("real", 0.5, 0), ("buffer", "a", 100)),
     ]
-    assert program.compile == "-DN=100"
+    assert [code.arguments for code in program.codes] == ["-DN=100"]
     assert work.device_bytes == 800 + 4
 
 

@@ -11,12 +11,12 @@ from own_programs import kernel, program
 from apuflow.core.errors import EngineError
 from apuflow.kernels.launches import argument_problems, arguments, dynamic_lds
 from apuflow.kernels.metadata import Parameter
-from apuflow.kernels.program import Given, OwnLaunch
+from apuflow.kernels.program import Code, Given, OwnLaunch
 from apuflow.launcher.dispatch_list import Argument
 
 SIZES = {"uchar": 1, "ushort": 2, "uint": 4, "ulong": 8, "buffer": 8}
 A = Given("buffer", "a")
-K = Path("k.cl")
+K = Code(Path("k.cl"))
 
 
 def placed(given: tuple[Argument, ...]) -> dict[int, int]:

@@ -41,12 +41,12 @@ def test_the_guest_accepts_the_list(
     work = workload.work({}, errors.append)
     assert work is not None, errors
     program = work.program(4, gfx)
-    (source,) = program.sources
-    code = compiled(str(source), program.compile, gfx, ROOT)
+    (made_of,) = program.codes
+    code = compiled(str(made_of.source), made_of.arguments, gfx, ROOT)
     shutil.copy(code, tmp_path / object_file(0))
     shutil.rmtree(code.parent)
     guest = own_guest(
-        program, {source: read_kernels(tmp_path / object_file(0))}, gfx=gfx, statistics="dispatch"
+        program, {made_of: read_kernels(tmp_path / object_file(0))}, gfx=gfx, statistics="dispatch"
     )
     (tmp_path / LIST).parent.mkdir()
     (tmp_path / LIST).write_text(guest.contents.text())

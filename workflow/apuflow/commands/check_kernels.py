@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from apuflow.configure.kernel_workload import KernelsWork
     from apuflow.forms.table import Table
     from apuflow.kernels.metadata import Kernel
-    from apuflow.kernels.program import OwnProgram
+    from apuflow.kernels.program import Code, KernelsByCode, OwnProgram
     from apuflow.launcher.defects import DefectName
 
 
@@ -29,7 +29,9 @@ def check_kernels(
     workloads: list[str] | None = typer.Argument(
         None, help="Workloads of kind kernels; default: all of them."
     ),
-    gfx: list[str] | None = typer.Option(None, help="GPU architecture; default: gfx801; can be repeated."),
+    gfx: list[str] | None = typer.Option(
+        None, help="GPU architecture; default: gfx801, Triton: gfx90a; can be repeated."
+    ),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     set_: list[str] | None = typer.Option(None, "--set", help="NAME=VALUE: a parameter; can be repeated."),
     run: bool = typer.Option(
@@ -48,7 +50,7 @@ def check_kernels(
     started, and the instructions that a release of gem5 does not execute, or executes wrongly. A problem of
     one workload leaves the others to be checked. Exit status 1 if anything would stop a run before gem5.
     """
-    gpus = [gpu(name, "--gfx").name for name in gfx or ["gfx801"]]
+    gpus = [gpu(name, "--gfx").name for name in gfx or ()]
     settings = dict(map(_setting, set_ or []))
     found = 0
     for name in workloads or _named():
@@ -57,7 +59,7 @@ def check_kernels(
         except ApuflowError as error:
             found += _told(name, error)
             continue
-        for each in gpus:
+        for each in gpus or [work.usual_gpu]:
             found += _check(work, each, compute_units, limit if run else None, release)
     if found:
         typer.echo(many(found, "problem"), err=True)
@@ -84,7 +86,7 @@ def _told(about: str, error: ApuflowError) -> int:
     return 1
 
 
-def _work(name: str, settings: Mapping[str, int]) -> KernelsWork:
+def _work(name: str, settings: Mapping[str, int | str]) -> KernelsWork:
     from apuflow.configure import load_workload
     from apuflow.configure.base import together
     from apuflow.configure.kernel_workload import KernelsWorkload
@@ -100,12 +102,16 @@ def _work(name: str, settings: Mapping[str, int]) -> KernelsWork:
     return work
 
 
-def _setting(text: str) -> tuple[str, int]:
+def _setting(text: str) -> tuple[str, int | str]:
+    from apuflow.kernels.element_types import ELEMENT_TYPES
+
     name, _, value = text.partition("=")
+    if value in ELEMENT_TYPES:
+        return name.strip(), value
     try:
         return name.strip(), int(value, 0)
     except ValueError:
-        remedy = "NAME=VALUE, a whole number: n=1024"
+        remedy = "NAME=VALUE, a whole number or a type: n=1024, type=half"
         raise ConfigError("not a parameter's value", key="--set", value=text, remedy=remedy) from None
 
 
@@ -121,18 +127,18 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
     from apuflow.kernels.sources import compiled_meanwhile
 
     about = f"{work.name} on {gfx}"
-    kernels: dict[Path, tuple[Kernel, ...]] = {}
-    codes: dict[Path, Path] = {}
+    kernels: dict[Code, tuple[Kernel, ...]] = {}
+    codes: dict[Code, Path] = {}
     failed = 0
     with ExitStack() as stack:
         try:
             program = work.program(compute_units, gfx)
         except ApuflowError as error:
             return _told(about, error)
-        for source in program.sources:
+        for code in program.codes:
             try:
-                codes[source] = stack.enter_context(compiled_meanwhile(source, program.compile, gfx))
-                kernels[source] = read_kernels(codes[source])
+                codes[code] = stack.enter_context(compiled_meanwhile(code.source, code.arguments, gfx))
+                kernels[code] = read_kernels(codes[code])
             except ApuflowError as error:
                 failed += _told(about, error)
         if failed:
@@ -157,8 +163,8 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
 
 def _executed(
     program: OwnProgram,
-    kernels: Mapping[Path, tuple[Kernel, ...]],
-    codes: Mapping[Path, Path],
+    kernels: KernelsByCode,
+    codes: Mapping[Code, Path],
     gfx: str,
     limit: int,
     release: str | None,
@@ -236,7 +242,7 @@ def _by_table(
     before = met(codes, table)
     with ExitStack() as stack:
         compiled = [
-            compiled_meanwhile(source, program.compile, gfx, defects=defects) for source in program.sources
+            compiled_meanwhile(code.source, code.arguments, gfx, defects=defects) for code in program.codes
         ]
         after = met([stack.enter_context(code) for code in compiled], table) if before else {}
     yield from told(list(after))
@@ -254,14 +260,14 @@ def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Col
         return ()
     with ExitStack() as stack:
         compiled = [
-            compiled_meanwhile(source, program.compile, gfx, defects=changed) for source in program.sources
+            compiled_meanwhile(code.source, code.arguments, gfx, defects=changed) for code in program.codes
         ]
         codes = [stack.enter_context(code) for code in compiled]
         return {defect.name for defect in met(codes, gfx, changed)}
 
 
 def _described(kernel: Kernel) -> str:
-    arguments = ", ".join(each.type_name or each.kind for each in kernel.given)
+    arguments = ", ".join(each.type_name or each.name or each.kind for each in kernel.given)
     text = (
         f"{kernel.name}({arguments}): {kernel.vector_registers} vector and {kernel.scalar_registers} scalar "
         f"registers, {kernel.lds_bytes} bytes of LDS, {kernel.private_bytes} private"

@@ -10,7 +10,9 @@ from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Ta
 from apuflow.configure.base import BYTES, IDENTIFIER, ListOf, Model, Text, ValueProblem
 from apuflow.configure.workload import Runs
 from apuflow.core.engines import EngineName
-from apuflow.kernels.program import ElementType, FillKind
+from apuflow.kernels.element_types import ELEMENT_TYPES, ElementType
+from apuflow.kernels.program import FillKind
+from apuflow.kernels.sources import LANGUAGES
 
 Identifier: TypeAlias = Annotated[str, StringConstraints(pattern=IDENTIFIER, max_length=40)]
 """A name that can stand in an expression."""
@@ -72,7 +74,9 @@ Contents: TypeAlias = Annotated[
 class BufferFile(Model):
     """Memory that kernels take the address of."""
 
-    type: ElementType = Field(description="of its elements")
+    type: ElementType | Identifier = Field(
+        description="of its elements, or a parameter that has one; a reference sees bfloat16 as float32"
+    )
     elements: Expression = Field(description="how many; an expression over the parameters")
     contents: Contents = Field("zero", description=f"before the first launch: {CONTENTS}")
 
@@ -111,13 +115,38 @@ Argument: TypeAlias = Annotated[
 ]
 
 
+class ConstantFile(Model):
+    """A constexpr that is neither a number nor yes or no: one of these keys."""
+
+    string: str | None = Field(None, description="a text")
+    type: ElementType | Identifier | None = Field(None, description="a type of elements, as tl.float16 is")
+
+    @model_validator(mode="after")
+    def _one(self) -> ConstantFile:
+        if len(self.model_fields_set) != 1:
+            value = ", ".join(sorted(self.model_fields_set)) or None
+            raise ValueProblem("a constexpr is one thing", value=value, remedy="string or type")
+        return self
+
+
+Constant: TypeAlias = Annotated[
+    Annotated[ConstantFile, Tag("tagged-mapping")]
+    | Annotated[bool | Number | str | None, Tag("tagged-plain")],
+    Discriminator(_form),
+]
+
+
 class LaunchFile(Model):
     """One launch, or the same one several times."""
 
     kernel: Text = Field(description="its name in the source")
     source: FileBeside | None = Field(None, description="the file that has it; left out: `source` above")
-    grid: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items in x, y, z")
-    workgroup: ListOf[Expression] = Field(min_length=1, max_length=3, description="work-items of a workgroup")
+    grid: ListOf[Expression] = Field(
+        min_length=1, max_length=3, description="work-items in x, y, z; Triton: programs"
+    )
+    workgroup: ListOf[Expression] = Field(
+        (), max_length=3, description="work-items of a workgroup; Triton: left out, it is 64 * num_warps"
+    )
     arguments: ListOf[Argument] = Field(
         (), description="buffers by name, expressions, numbers, or {float: 0.5} and its like"
     )
@@ -125,6 +154,50 @@ class LaunchFile(Model):
         0, description="bytes of LDS beside the kernel's own, for HIP's `extern __shared__`"
     )
     repeat: Expression = Field(1, description="how many times in a row")
+    constexprs: dict[str, Constant] = Field(
+        default_factory=dict,
+        description="Triton: values by parameter: numbers, expressions, null, {string: relu}, {type: half}",
+    )
+    num_warps: Expression | None = Field(None, description="Triton: wavefronts of a workgroup; left out: 4")
+    num_stages: Expression | None = Field(None, description="Triton: of software pipelines")
+    matrix_instr_nonkdim: Expression | None = Field(
+        None, description="Triton: 16 or 32, rows of a matrix instruction's result"
+    )
+    waves_per_eu: Expression | None = Field(
+        None, description="Triton: wavefronts that a SIMD is to hold: fewer registers for each"
+    )
+    divisible_by_16: ListOf[str] = Field(
+        (), description="Triton: parameters that are compiled as such multiples; every launch is checked"
+    )
+
+    @property
+    def options(self) -> dict[str, int | str]:
+        """Triton's that are given."""
+        found = {name: getattr(self, name) for name in OPTIONS}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def check(self, source: str, key: str) -> None:
+        """Raise ValueProblem for what a launch of this source does not take, or lacks.
+
+        Args:
+            key: where it stands in the file.
+        """
+        triton = LANGUAGES.get(PurePosixPath(source).suffix) == "triton"
+        if triton == bool(self.workgroup):
+            what = "of Triton it is 64 * num_warps" if triton else "work-items of a workgroup"
+            remedy = "leave it out, give num_warps" if triton else "give them, as [64]"
+            raise ValueProblem(what, key=f"{key}.workgroup", value=self.workgroup or None, remedy=remedy)
+        wrong = ("lds",) if triton else (*OPTIONS, "constexprs", "divisible_by_16")
+        for name in wrong:
+            if name in self.model_fields_set:
+                what = "Triton decides it" if triton else "for Triton's kernels, in a file .py"
+                raise ValueProblem(
+                    what, key=f"{key}.{name}", value=getattr(self, name), remedy="leave it out"
+                )
+
+
+OPTIONS = ("num_warps", "num_stages", "matrix_instr_nonkdim", "waves_per_eu")
+"""Of a Triton launch, with the names that Triton has for them."""
 
 
 class KernelsFile(Model):
@@ -133,12 +206,13 @@ class KernelsFile(Model):
     kind: Literal["kernels"]
     description: Text
     source: FileBeside = Field(
-        description="OpenCL (.cl), HIP (.hip, .cpp, .cu), assembly (.s, .S) or a code object (.o, .co, "
-        ".hsaco), beside this file"
+        description="OpenCL (.cl), HIP (.hip, .cpp, .cu), Triton (.py), assembly (.s, .S) or a code object "
+        "(.o, .co, .hsaco), beside this file"
     )
     compile: str = Field("", description="arguments for clang; {NAME} becomes a parameter's value")
-    parameters: dict[Identifier, int] = Field(
-        default_factory=dict, description="names for expressions; a sweep varies them as layer keys"
+    parameters: dict[Identifier, int | ElementType] = Field(
+        default_factory=dict,
+        description="names for expressions, or for types of elements; a sweep varies them as layer keys",
     )
     buffers: dict[Identifier, BufferFile] = Field(description="memory, by name")
     launches: ListOf[LaunchFile] = Field(min_length=1, description="in order")
@@ -147,7 +221,9 @@ class KernelsFile(Model):
         None, description="Python file beside this one (docs/own-kernels.md)"
     )
     tolerance: Annotated[Number, Field(ge=0)] | None = Field(
-        None, description="allowed difference over the largest element; left out: 1e-4, whole numbers 0"
+        None,
+        description="allowed difference over the largest element; left out: 1e-4, half 2e-3, bfloat16 "
+        "1.6e-2, whole numbers 0",
     )
     runs_on: dict[EngineName, Runs] = Field(
         default_factory=dict, description="by engine; left out: gem5-kernels"
@@ -156,6 +232,13 @@ class KernelsFile(Model):
 
     @model_validator(mode="after")
     def _known(self) -> KernelsFile:
+        for number, launch in enumerate(self.launches):
+            launch.check(launch.source or self.source, f"launches.{number}")
+        for name, buffer in self.buffers.items():
+            if buffer.type not in ELEMENT_TYPES and self.parameters.get(buffer.type) not in ELEMENT_TYPES:
+                remedy = f"one of {', '.join(ELEMENT_TYPES)}, or a parameter that has one"
+                key = f"buffers.{name}.type"
+                raise ValueProblem("not a type of elements", key=key, value=buffer.type, remedy=remedy)
         for name in set(self.outputs) - set(self.buffers):
             remedy = f"buffers: {', '.join(self.buffers)}"
             raise ValueProblem("not a buffer", key="outputs", value=name, remedy=remedy)

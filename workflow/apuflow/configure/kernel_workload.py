@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from typing_extensions import override
 
 from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, did_you_mean
-from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, KernelsFile, LaunchFile
+from apuflow.configure.kernel_file import ContentsFile, KernelsFile
+from apuflow.configure.kernel_program import own_buffers, own_launches
 from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
@@ -23,18 +23,16 @@ from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.kernels.expression import evaluate, positive, text_with
-from apuflow.kernels.program import Fill, FillKind, Given, OwnBuffer, OwnLaunch, OwnProgram
+from apuflow.kernels.element_types import ELEMENT_TYPES, ElementType
+from apuflow.kernels.program import OwnBuffer, OwnProgram
 from apuflow.kernels.sources import is_compiled, language, source_files, source_identity
-from apuflow.miopen.launch import Extent, Launch
+from apuflow.miopen.launch import Launch
 
 if TYPE_CHECKING:
     from apuflow.preview.profile import Profile
 
 GUEST_BYTES = 64 * 1024**2
 """Simulated memory for the launcher, its list, the code object and the data file beside the buffers."""
-MOST_LAUNCHES = 10_000
-"""Of one point: gem5 writes a block of statistics for each."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class KernelsWork(Work):
     directory: Path
     root: Path = field(compare=False)
     spec: KernelsFile = field(compare=False)
-    parameters: tuple[tuple[str, int], ...]
+    parameters: tuple[tuple[str, int | str], ...]
     canonical: str
     label: tuple[str, ...] = field(default=(), compare=False)
     direction: None = None
@@ -78,6 +76,11 @@ class KernelsWork(Work):
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
 
+    @property
+    def usual_gpu(self) -> str:
+        """A GPU that its kernels compile for."""
+        return "gfx90a" if language(Path(self.spec.source)) == "triton" else "gfx801"
+
     def buffers(self) -> tuple[OwnBuffer, ...]:
         """Its memory; raises ConfigError for a size that cannot be."""
         return _buffers(self)
@@ -85,30 +88,16 @@ class KernelsWork(Work):
     def program(self, compute_units: int, gfx: str) -> OwnProgram:
         """What runs on a machine; ConfigError for a wrong expression or too many launches."""
         names = dict(self.parameters) | {"compute_units": compute_units}
-        reference = self.spec.reference
+        reference, buffers = self.spec.reference, self.buffers()
         return OwnProgram(
             name=self.name,
-            compile=text_with(self.spec.compile, names | {"gfx": gfx}, "compile"),
-            buffers=self.buffers(),
-            launches=tuple(self._launches(names, gfx)),
+            buffers=buffers,
+            launches=tuple(own_launches(self.spec, names, gfx, buffers, self.directory, self.root)),
             outputs=self.spec.outputs,
             reference=self.root / self.directory / reference if reference is not None else None,
             tolerance=self.spec.tolerance,
             parameters=names,
         )
-
-    def _launches(self, names: Mapping[str, int], gfx: str) -> Iterator[OwnLaunch]:
-        count = 0
-        for number, spec in enumerate(self.spec.launches):
-            key = f"launches.{number}"
-            repeat = positive(spec.repeat, names, f"{key}.repeat")
-            count += repeat
-            if count > MOST_LAUNCHES:
-                message, remedy = f"more than {MOST_LAUNCHES} launches", "launch a kernel fewer times"
-                raise ConfigError(message, key=f"{key}.repeat", value=repeat, remedy=remedy)
-            source = text_with(spec.source or self.spec.source, {"gfx": gfx}, "source")
-            launch = _launch(spec, self.directory / source, names, self.spec.buffers, key)
-            yield from itertools.repeat(launch, repeat)
 
 
 @lru_cache(maxsize=4096)
@@ -123,76 +112,10 @@ def _previewed(
 
 @lru_cache(maxsize=4096)
 def _buffers(work: KernelsWork) -> tuple[OwnBuffer, ...]:
-    names = dict(work.parameters)
-    return tuple(
-        OwnBuffer(
-            name,
-            spec.type,
-            positive(spec.elements, names, f"buffers.{name}.elements"),
-            _fill(spec.contents, work.root / work.directory),
-        )
-        for name, spec in work.spec.buffers.items()
-    )
+    return own_buffers(work.spec, dict(work.parameters), work.root / work.directory)
 
 
-def _fill(contents: ContentsFile | FillKind, directory: Path) -> Fill:
-    if isinstance(contents, str):
-        return Fill(contents, (0,) if contents == "uniform" else ())
-    values: dict[str, tuple[float, ...]] = {
-        "uniform": (contents.uniform or 0,),
-        "modulo": (contents.seed, contents.modulo or 256),
-        "constant": (contents.constant or 0,),
-        "values": contents.values or (),
-    }
-    file = None if contents.file is None else directory / contents.file
-    return Fill(contents.kind, values.get(contents.kind, ()), file)
-
-
-def _launch(
-    spec: LaunchFile, source: Path, names: Mapping[str, int], buffers: Mapping[str, BufferFile], key: str
-) -> OwnLaunch:
-    grid = _extent(spec.grid, names, f"{key}.grid")
-    workgroup = _extent(spec.workgroup, names, f"{key}.workgroup")
-    given = tuple(
-        _given(argument, names, buffers, f"{key}.arguments.{number}")
-        for number, argument in enumerate(spec.arguments)
-    )
-    lds = evaluate(spec.lds, names, f"{key}.lds")
-    if lds < 0:
-        raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
-    return OwnLaunch(source, spec.kernel, grid, workgroup, given, lds)
-
-
-def _extent(sizes: tuple[int | str, ...], names: Mapping[str, int], key: str) -> Extent:
-    x, y, z = (*(positive(size, names, key) for size in sizes), 1, 1)[:3]
-    return x, y, z
-
-
-def _given(
-    argument: ArgumentFile | float | str, names: Mapping[str, int], buffers: Mapping[str, object], key: str
-) -> Given:
-    if isinstance(argument, str) and argument in buffers:
-        return Given("buffer", argument)
-    if isinstance(argument, (int, str)):
-        return Given("integer", evaluate(argument, names, key))
-    if isinstance(argument, float):
-        return Given("real", argument)
-    if argument.buffer is not None:
-        if argument.buffer not in buffers:
-            remedy = f"buffers: {', '.join(buffers)}"
-            raise ConfigError("not a buffer", key=key, value=argument.buffer, remedy=remedy)
-        return Given("buffer", argument.buffer, evaluate(argument.offset, names, key))
-    if argument.bytes is not None:
-        return Given("bytes", argument.bytes)
-    if argument.lds is not None:
-        return Given("lds", positive(argument.lds, names, f"{key}.lds"))
-    for kind in ("half", "float", "double"):
-        if (value := getattr(argument, kind)) is not None:
-            return Given("real", value, type=kind)
-    raise AssertionError(argument)
-
-
-def canonical_text(spec: KernelsFile, parameters: Mapping[str, int], files: Mapping[str, str]) -> str:
+def canonical_text(spec: KernelsFile, parameters: Mapping[str, int | str], files: Mapping[str, str]) -> str:
     """Everything that decides what is computed, as JSON; ``files``: hash of each that it reads, by role."""
     parts = spec.model_dump(
         mode="json", exclude={"description", "notes", "runs_on", "parameters"}, exclude_defaults=True
@@ -289,13 +212,16 @@ class KernelsWorkload(Workload):
     def work(self, layer: Mapping[str, Scalar], note: Note) -> KernelsWork | None:
         parameters = dict(self.spec.parameters)
         for name, value in layer.items():
-            if name not in parameters or not isinstance(value, int) or isinstance(value, bool):
+            word = isinstance(self.spec.parameters.get(name), str)
+            right = value in ELEMENT_TYPES if word else isinstance(value, int) and not isinstance(value, bool)
+            if name not in parameters or not right:
                 known = ", ".join(parameters) or "none"
-                wrong = "not a whole number" if name in parameters else "not a parameter of this workload"
+                kind = "a type of elements" if word else "a whole number"
+                wrong = f"not {kind}" if name in parameters else "not a parameter of this workload"
                 remedy = f"{did_you_mean(name, parameters)}its parameters: {known}"
                 note(ConfigError(wrong, key=f"layer.{name}", value=value, remedy=remedy))
                 return None
-            parameters[name] = value
+            parameters[name] = cast("int | ElementType", value)
         changed = sorted(name for name in layer if layer[name] != self.spec.parameters[name])
         try:
             work = KernelsWork(
@@ -321,8 +247,8 @@ class KernelsWorkload(Workload):
     def about(self) -> list[str]:
         buffers = [f"  {name}: {each.type} x {each.elements}" for name, each in self.spec.buffers.items()]
         launches = [
-            f"  {each.kernel}: grid {' x '.join(map(str, each.grid))}, "
-            f"workgroup {' x '.join(map(str, each.workgroup))}"
+            f"  {each.kernel}: grid {' x '.join(map(str, each.grid))}"
+            + (f", workgroup {' x '.join(map(str, each.workgroup))}" if each.workgroup else " programs")
             for each in self.spec.launches
         ]
         parameters = ", ".join(f"{name} = {value}" for name, value in self.spec.parameters.items())

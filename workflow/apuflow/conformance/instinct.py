@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from apuflow.conformance.case import ROUNDS, Case, Words
-from apuflow.forms.form import Form
 from apuflow.conformance.packed import LANES, TARGET, generator, halves, names, singles
+from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding
 
 _SOURCES: Final = (2, 6, 10)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.conformance.case import ROUNDS, Case, Words
-from apuflow.forms.form import Form
 from apuflow.conformance.packed import LANES, generator, names
+from apuflow.forms.form import Form
 from apuflow.interpret.fp8 import values as fp8_values
 from apuflow.interpret.matrix import Shape, shape_of
 from apuflow.interpret.opcodes import IsaName, opcodes

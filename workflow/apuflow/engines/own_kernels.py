@@ -55,8 +55,8 @@ class OwnKernels(Program[KernelsWorkload]):
     def needs(self, tools: Toolset, point: Point) -> Needs:
         program, defects = own_program(point), tools.release.instruction_defects(point.gfx)
         items = (
-            own_object(str(source), program.compile, program.name, point.gfx, tools.root, defects)
-            for source in program.sources
+            own_object(str(code.source), code.arguments, program.name, point.gfx, tools.root, defects)
+            for code in program.codes
         )
         launcher = paths.launcher(launcher_identity())
         return Needs(needed_tools(tools, point), tuple(items), launcher=launcher)
@@ -73,10 +73,10 @@ class OwnKernels(Program[KernelsWorkload]):
 
         refuse_redirected(run_dir)
         root, program, release = tools.root.resolve(), own_program(point), tools.release
-        code = {source: root / inputs.objects[str(source), program.compile] for source in program.sources}
-        kernels = {source: read_kernels(path) for source, path in code.items()}
+        codes = {each: root / inputs.objects[str(each.source), each.arguments] for each in program.codes}
+        kernels = {each: read_kernels(path) for each, path in codes.items()}
         for launch in dict.fromkeys(program.launches):
-            check_launch(find_kernel(kernels[launch.source], launch.kernel, launch.source), launch, point)
+            check_launch(find_kernel(kernels[launch.code], launch.kernel, launch.code.source), launch, point)
         outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
             program,
@@ -86,7 +86,7 @@ class OwnKernels(Program[KernelsWorkload]):
             outputs=outputs,
             in_memory=point.in_memory,
         )
-        objects = {str(object_file(number)): path for number, path in enumerate(code.values())}
+        objects = {str(object_file(number)): path for number, path in enumerate(codes.values())}
         contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
         cut = any(each.ran for each in cuts)
         files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
@@ -96,7 +96,7 @@ class OwnKernels(Program[KernelsWorkload]):
             launcher=root / (inputs.launcher or ""),
             list_file=LIST,
             links=objects,
-            judge=OwnJudge(program, point.gfx, files, tuple(code.values()), tools.known(point.gfx), cut),
+            judge=OwnJudge(program, point.gfx, files, tuple(codes.values()), tools.known(point.gfx), cut),
             data={DATA: guest.data} if guest.data is not None else {},
             trace_workgroups=cut,
         )
@@ -110,7 +110,7 @@ class OwnKernels(Program[KernelsWorkload]):
             )
             for launch in program.launches
         )
-        reads = (process.guest.directory / process.guest.program, *code.values())
+        reads = (process.guest.directory / process.guest.program, *codes.values())
         return Prepared(process, noted(records, cuts), reads, provenance(point, gem5, tools.image))
 
 

@@ -26,7 +26,7 @@ from apuflow.configure.sweep_keys import workgroups_label
 from apuflow.configure.work import Software, Work, label_of, launches_products, option_parts, value_part
 from apuflow.configure.workload import Workload
 from apuflow.configure.workloads import works
-from apuflow.core import inputs, paths, units
+from apuflow.core import gpus, inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.options import Options
@@ -243,7 +243,9 @@ class Resolver:
         """Whether the engine can run these layers."""
         key = (engine, id(work), machine.compute_units, machine.gfx)
         if key not in self._computed:
-            problem = get_engine(engine).layer_objection(work, machine.compute_units, machine.gfx)
+            problem = _only_own_kernels(work, machine.gfx) or get_engine(engine).layer_objection(
+                work, machine.compute_units, machine.gfx
+            )
             if problem is not None:
                 about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
                 shown = ", ".join(work.label) or "as shipped"
@@ -312,6 +314,21 @@ class Resolver:
 
     def _keep(self, error: ConfigError) -> None:
         self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
+
+
+def _only_own_kernels(work: Work, gfx: str) -> ConfigError | None:
+    """Why this work cannot run on a GPU that gem5 is not told of; None: it can."""
+    told = gpus.gpu(gfx).runs_as
+    if work.executed or not told:
+        return None
+    named = ", ".join(name for name, each in gpus.GPUS.items() if not each.runs_as)
+    return ConfigError(
+        f"gem5 runs code of {gfx} as {told}, and there are no kernels of MIOpen and rocBLAS for it here",
+        key="gfx-version",
+        value=gfx,
+        remedy="kernels of your own (kind: kernels) in Triton, HIP, OpenCL or assembly work there; or take a "
+        f"machine of {named}",
+    )
 
 
 def _with_memory(machine: _Machine, memory: str) -> Mapping[str, Scalar]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from apuflow.kernels.element_types import stored
 from apuflow.kernels.launches import arguments, dynamic_lds
-from apuflow.kernels.metadata import KernelsBySource, find_kernel
+from apuflow.kernels.metadata import find_kernel
 from apuflow.kernels.program import (
     COMPUTED,
-    FROM_DATA,
-    NUMPY_TYPES,
+    KernelsByCode,
     OwnProgram,
+    from_data,
     guest_contents,
     initial_value,
 )
@@ -31,13 +32,13 @@ class OwnGuest(NamedTuple):
 
 
 def object_file(number: int) -> Path:
-    """Where the guest finds the code object of the program's source of that number."""
+    """Where the guest finds the program's code object of that number."""
     return Path(f"kernels{number or ''}.o")
 
 
 def own_guest(
     program: OwnProgram,
-    kernels: KernelsBySource,
+    kernels: KernelsByCode,
     *,
     gfx: str,
     statistics: Statistics,
@@ -54,20 +55,20 @@ def own_guest(
         EngineError: a launch that does not fit its kernel.
         ConfigError: contents that cannot be made.
     """
-    data, places = _data(program, (*FROM_DATA, *COMPUTED) if in_memory else FROM_DATA)
+    data, places = _data(program, computed=in_memory)
     buffers = []
     for buffer in program.buffers:
         place = places.get(buffer.name)
         loaded = in_memory and place is not None
         fill = Contents("loaded", (place or 0,)) if loaded else guest_contents(buffer, place or 0)
         buffers.append(Buffer(buffer.name, buffer.size, fill))
-    objects = {source: object_file(number) for number, source in enumerate(program.sources)}
+    objects = {code: object_file(number) for number, code in enumerate(program.codes)}
     dispatches = []
     for launch in program.launches:
-        kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
+        kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
         given = arguments(kernel, launch, program)
-        lds, code = dynamic_lds(kernel, launch).size, objects[launch.source]
-        dispatches.append(Dispatch(code, kernel.name, launch.grid, launch.workgroup, given, lds))
+        lds, file = dynamic_lds(kernel, launch).size, objects[launch.code]
+        dispatches.append(Dispatch(file, kernel.name, launch.grid, launch.workgroup, given, lds))
     dumps = [Dump(name, output_file(number)) for number, name in enumerate(program.outputs)]
     contents = DispatchList(
         gfx,
@@ -79,18 +80,21 @@ def own_guest(
     return OwnGuest(contents, data or None)
 
 
-def _data(program: OwnProgram, kinds: Collection[str]) -> tuple[bytes, Mapping[str, int]]:
-    """The data file, of buffers with contents of these kinds, and where those of each begin in it."""
+def _data(program: OwnProgram, *, computed: bool) -> tuple[bytes, Mapping[str, int]]:
+    """The data file, and where each buffer's contents begin in it.
+
+    Args:
+        computed: also those that the guest could compute.
+    """
     parts: list[bytes] = []
     places: dict[str, int] = {}
     end = 0
     made = made_contents(program)
     for buffer in program.buffers:
-        if buffer.fill.kind not in kinds:
+        if not from_data(buffer) and not (computed and buffer.fill.kind in COMPUTED):
             continue
         values = made[buffer.name] if buffer.fill.kind == "reference" else initial_value(buffer)
-        raw = values.astype(f"<{values.dtype.str[1:]}").tobytes()
-        assert values.dtype == NUMPY_TYPES[buffer.type]
+        raw = stored(values, buffer.type).tobytes()
         size = -(-buffer.size // PAGE) * PAGE
         parts.append(raw + bytes(size - len(raw)))
         places[buffer.name] = end

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import ConfigError
+from apuflow.kernels.element_types import ELEMENT_BYTES, NUMPY_TYPES, ElementType
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, KernelsBySource, Parameter, find_kernel
-from apuflow.kernels.program import ELEMENT_BYTES, NUMPY_TYPES, ElementType
 from apuflow.launcher.dispatch_list import FROM_FILE, SCALARS, Argument, Buffer, Dispatch, DispatchList, Dump
 
 Document: TypeAlias = dict[str, Any]

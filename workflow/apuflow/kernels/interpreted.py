@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
 from apuflow.interpret.trace import Trace, Traced
+from apuflow.kernels.element_types import numbers
 from apuflow.kernels.guest import object_file, own_guest
-from apuflow.kernels.metadata import KernelsBySource
-from apuflow.kernels.program import NUMPY_TYPES, OwnProgram
+from apuflow.kernels.program import Code, KernelsByCode, OwnProgram
 from apuflow.kernels.reference import expected_outputs
 from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump
 from apuflow.launcher.plan import output_file
@@ -99,8 +99,8 @@ def _value(argument: Argument) -> Value:
 
 def interpret_program(
     program: OwnProgram,
-    kernels: KernelsBySource,
-    codes: Mapping[Path, Path],
+    kernels: KernelsByCode,
+    codes: Mapping[Code, Path],
     gfx: str,
     *,
     trace: bool = False,
@@ -111,7 +111,7 @@ def interpret_program(
 
     Args:
         kernels: of its code objects.
-        codes: code object of each source.
+        codes: where each code object is.
         trace, limit, defects: as of :func:`interpret_list`.
 
     Returns:
@@ -125,17 +125,17 @@ def interpret_program(
     import numpy as np
 
     guest = own_guest(program, kernels, gfx=gfx, statistics="run")
-    objects = {str(object_file(number)): codes[source] for number, source in enumerate(program.sources)}
+    objects = {str(object_file(number)): codes[code] for number, code in enumerate(program.codes)}
     data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
     done = interpret_list(
         guest.contents, objects=objects, data=data, trace=trace, limit=limit, defects=defects
     )
-    if program.reference is None:
+    if program.reference is None or not program.outputs:
         return done, {}
     wanted = expected_outputs(program)
     errors = {}
     for number, name in enumerate(program.outputs):
         buffer = program.buffer(name)
-        actual = done.dumps[output_file(number)].view(NUMPY_TYPES[buffer.type])[: buffer.elements]
+        actual = numbers(done.dumps[output_file(number)], buffer.type)[: buffer.elements]
         errors[name] = difference(actual, wanted[name])
     return done, errors

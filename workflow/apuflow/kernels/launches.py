@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from apuflow.core.errors import ApuflowError, EngineError
-from apuflow.core.gpus import Isa
+from apuflow.core.gpus import CDNA3, Isa
+from apuflow.kernels.element_types import ELEMENT_BYTES
 from apuflow.kernels.metadata import (
     GEOMETRY,
     IGNORED,
     LDS_POINTER,
     Kernel,
-    KernelsBySource,
     Parameter,
     find_kernel,
 )
-from apuflow.kernels.program import ELEMENT_BYTES, Given, OwnLaunch, OwnProgram
+from apuflow.kernels.program import Given, KernelsByCode, OwnLaunch, OwnProgram
 from apuflow.launcher.dispatch_list import Argument
 
 _REAL = {"half": (2, "<e"), "float": (4, "<f"), "double": (8, "<d")}
@@ -180,6 +180,11 @@ def geometry_problems(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Iterator[s
         yield f"a workgroup has {items} work-items, it is compiled for at most {kernel.largest_workgroup}"
     if kernel.dynamic_stack:
         yield "its private memory is not known before it runs (recursion, or a call through a pointer)"
+    if kernel.private_bytes and isa is CDNA3:
+        yield (
+            f"it uses private memory ({kernel.private_bytes} bytes a work-item), and gem5 gives all "
+            f"wavefronts of {isa.name} the same: take smaller tiles, more warps or num_stages: 1, or a gfx90a"
+        )
     if kernel.private_bytes and items % wave:
         yield (
             f"it uses private memory ({kernel.private_bytes} bytes a work-item), so its workgroups must be "
@@ -187,13 +192,13 @@ def geometry_problems(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Iterator[s
         )
 
 
-def problems(program: OwnProgram, kernels: KernelsBySource, isa: Isa) -> Iterator[str]:
+def problems(program: OwnProgram, kernels: KernelsByCode, isa: Isa) -> Iterator[str]:
     """Everything that is wrong with a program, held against its kernels as compiled for ``isa``."""
     from apuflow.kernels.reference import expected_outputs
 
     for launch in dict.fromkeys(program.launches):
         try:
-            kernel = find_kernel(kernels[launch.source], launch.kernel, launch.source)
+            kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
         except ApuflowError as error:
             yield str(error)
             continue

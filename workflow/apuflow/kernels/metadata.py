@@ -162,7 +162,7 @@ def _kernel(each: dict[str, Any]) -> Kernel:
         argument_bytes=_whole(each[".kernarg_segment_size"]),
         lds_bytes=_whole(each[".group_segment_fixed_size"]),
         private_bytes=_whole(each[".private_segment_fixed_size"]),
-        vector_registers=_whole(each.get(".vgpr_count", 0)) + _whole(each.get(".agpr_count", 0)),
+        vector_registers=_whole(each.get(".vgpr_count", 0)),
         scalar_registers=_whole(each.get(".sgpr_count", 0)),
         largest_workgroup=_whole(each.get(".max_flat_workgroup_size", 1024)),
         wave_size=_whole(each.get(".wavefront_size", 64)),

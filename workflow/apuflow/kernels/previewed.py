@@ -41,8 +41,8 @@ def as_launches(program: OwnProgram) -> tuple[Launch, ...]:
             layer=each.kernel,
             layer_kind="Kernels",
             direction="fwd",
-            program=str(each.source),
-            arguments=program.compile,
+            program=str(each.code.source),
+            arguments=each.code.arguments,
             kernel=each.kernel,
             grid=each.grid,
             workgroup=each.workgroup,
@@ -69,8 +69,8 @@ def profiles_of(
         EngineError: it cannot be compiled, or the interpreter cannot execute it.
         ConfigError: its contents cannot be made.
     """
-    sources = [own_object(str(source), program.compile, "", gfx, root) for source in program.sources]
-    parts = identity, PREVIEW_VERSION, *(f"{each.gfx} {each.name}" for each in sources)
+    objects = [own_object(str(code.source), code.arguments, "", gfx, root) for code in program.codes]
+    parts = identity, PREVIEW_VERSION, *(f"{each.gfx} {each.name}" for each in objects)
     kept = root / paths.launch_profiles(digest(*parts))
     if not kept.exists():
         found = [traced_profile(each) for each in _traced(program, gfx, root, limit)]
@@ -79,13 +79,13 @@ def profiles_of(
 
 
 def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[Traced]:
-    program = replace(program, reference=None, outputs=())
+    program = replace(program, outputs=())
     with ExitStack() as stack:
         codes = {
-            source: stack.enter_context(compiled_meanwhile(source, program.compile, gfx, root))
-            for source in program.sources
+            code: stack.enter_context(compiled_meanwhile(code.source, code.arguments, gfx, root))
+            for code in program.codes
         }
-        kernels = {source: read_kernels(code) for source, code in codes.items()}
+        kernels = {code: read_kernels(path) for code, path in codes.items()}
         done, _ = interpret_program(program, kernels, codes, gfx, trace=True, limit=limit)
     return done.traced
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from apuflow.core.errors import ConfigError
+from apuflow.kernels.element_types import ELEMENT_BYTES, NUMPY_TYPES, ElementType, numbers, rounded, stored
+from apuflow.kernels.metadata import Kernel
 from apuflow.launcher.dispatch_list import Contents
 from apuflow.miopen.launch import Extent
 
@@ -17,32 +19,13 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.generic]
 
-ElementType: TypeAlias = Literal[
-    "float", "double", "half", "int", "uint", "long", "ulong", "short", "ushort", "char", "uchar"
-]
-NUMPY_TYPES: Final[Mapping[ElementType, str]] = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "int": "int32",
-    "uint": "uint32",
-    "long": "int64",
-    "ulong": "uint64",
-    "short": "int16",
-    "ushort": "uint16",
-    "char": "int8",
-    "uchar": "uint8",
-}
-"""OpenCL's name of an element and NumPy's."""
-ELEMENT_BYTES: Final[Mapping[ElementType, int]] = {
-    name: int("".join(filter(str.isdigit, numpy))) // 8 for name, numpy in NUMPY_TYPES.items()
-}
-
 FillKind: TypeAlias = Literal[
     "zero", "touch", "untouched", "constant", "uniform", "modulo", "values", "file", "reference"
 ]
 FROM_DATA: Final[tuple[FillKind, ...]] = ("values", "file", "reference")
 """Contents that reach the guest in its data file; it computes the others itself."""
+_SHORT: Final[tuple[ElementType, ...]] = ("half", "bfloat16")
+"""Types whose ``uniform`` contents the data file has: the guest computes numbers of 32 bits."""
 COMPUTED: Final[tuple[FillKind, ...]] = ("zero", "constant", "uniform", "modulo")
 """Contents that it computes, and the simulated CPU writes in whole."""
 
@@ -92,16 +75,32 @@ class Given:
     type: Literal["half", "float", "double"] | None = None
 
 
+class Code(NamedTuple):
+    """What one code object is made of.
+
+    Attributes:
+        source: a file of kernels, from the project's directory.
+        arguments: for its compiler.
+    """
+
+    source: Path
+    arguments: str = ""
+
+
+KernelsByCode: TypeAlias = Mapping[Code, tuple[Kernel, ...]]
+"""The kernels of each code object of a program."""
+
+
 @dataclass(frozen=True)
 class OwnLaunch:
     """One kernel launch: grid and workgroup in work-items.
 
     Attributes:
-        source: the source file or code object that has the kernel, from the project's directory.
+        code: what has the kernel.
         lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
     """
 
-    source: Path
+    code: Code
     kernel: str
     grid: Extent
     workgroup: Extent
@@ -114,28 +113,26 @@ class OwnProgram:
     """Everything that a point runs.
 
     Attributes:
-        compile: arguments for the compiler.
         launches: in order, repetitions unrolled.
         outputs: buffers that are read after the last launch.
         reference: Python file with what they should hold; None: nothing is compared.
-        tolerance: largest difference that counts as equal, relative to the largest element; None: 1e-4 for
-            numbers with a point, 0 for whole ones.
-        parameters: of this point, ``compute_units`` among them.
+        tolerance: largest difference that counts as equal, relative to the largest element; None: the type's
+            (``reference.tolerance``).
+        parameters: of this point, ``compute_units`` among them; words are types of elements.
     """
 
     name: str
-    compile: str
     buffers: tuple[OwnBuffer, ...]
     launches: tuple[OwnLaunch, ...]
     outputs: tuple[str, ...] = ()
     reference: Path | None = None
     tolerance: float | None = None
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
 
     @property
-    def sources(self) -> tuple[Path, ...]:
-        """The files that have its kernels, each once."""
-        return tuple(dict.fromkeys(launch.source for launch in self.launches))
+    def codes(self) -> tuple[Code, ...]:
+        """What its code objects are made of, each once."""
+        return tuple(dict.fromkeys(launch.code for launch in self.launches))
 
     @property
     def device_bytes(self) -> int:
@@ -147,10 +144,15 @@ class OwnProgram:
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
 
+def from_data(buffer: OwnBuffer) -> bool:
+    """Whether the data file has a buffer's contents, because the guest cannot compute them."""
+    return buffer.fill.kind in FROM_DATA or (buffer.fill.kind == "uniform" and buffer.type in _SHORT)
+
+
 def guest_contents(buffer: OwnBuffer, offset: int) -> Contents:
     """A buffer's contents as the guest program makes them; ``offset``: its place in the data file."""
     fill = buffer.fill
-    if fill.kind in FROM_DATA:
+    if from_data(buffer):
         return Contents("file", (offset,))
     numbers = (_word(buffer),) if fill.kind == "constant" else tuple(map(int, fill.numbers))
     return Contents(fill.kind, numbers)
@@ -167,7 +169,8 @@ def _word(buffer: OwnBuffer) -> int:
     value = buffer.fill.numbers[0]
     try:
         with np.errstate(all="raise"):
-            element = np.array([value], NUMPY_TYPES[buffer.type])
+            np.array([value], NUMPY_TYPES[buffer.type])
+            element = stored([value], buffer.type)
     except (OverflowError, FloatingPointError, ValueError) as error:
         raise ConfigError(
             f"not a number of type {buffer.type}", key=f"buffers.{buffer.name}.contents", value=value
@@ -184,7 +187,7 @@ def _word(buffer: OwnBuffer) -> int:
 
 
 def initial_value(buffer: OwnBuffer) -> Array:
-    """What a buffer holds before the first launch; not for contents that the reference makes.
+    """What a buffer holds before the first launch, as numbers; not for contents that the reference makes.
 
     Raises:
         ConfigError: a file that is not there or too small, or numbers that are none of the type.
@@ -193,8 +196,11 @@ def initial_value(buffer: OwnBuffer) -> Array:
 
     kind, fill = np.dtype(NUMPY_TYPES[buffer.type]), buffer.fill
     key = f"buffers.{buffer.name}.contents"
-    if fill.kind not in FROM_DATA:
-        return guest_contents(buffer, 0).values(buffer.size).view(kind)[: buffer.elements]
+    if not from_data(buffer):
+        return numbers(guest_contents(buffer, 0).values(buffer.size), buffer.type)[: buffer.elements]
+    if fill.kind == "uniform":
+        floats = Contents("uniform", (int(fill.numbers[0]),)).values(4 * buffer.elements).view(np.float32)
+        return rounded(floats, buffer.type)
     if fill.kind == "values":
         given = np.array(fill.numbers)
         values = np.zeros(buffer.elements, kind)
@@ -205,9 +211,9 @@ def initial_value(buffer: OwnBuffer) -> Array:
                 remedy="correct them, or the buffer's type and elements",
             )
         values[: given.size] = given
-        return values
+        return rounded(values, buffer.type)
     assert fill.file is not None
-    wanted = buffer.elements * kind.itemsize
+    wanted = buffer.elements * ELEMENT_BYTES[buffer.type]
     if not fill.file.is_file() or fill.file.stat().st_size < wanted:
         raise ConfigError(
             f"the file of a buffer is missing or holds less than its {wanted} bytes",
@@ -215,4 +221,4 @@ def initial_value(buffer: OwnBuffer) -> Array:
             key=key,
             remedy="write it (numpy: array.tofile(path)), or give the buffer fewer elements",
         )
-    return np.fromfile(fill.file, kind.newbyteorder("<"), buffer.elements).astype(kind)
+    return numbers(np.fromfile(fill.file, np.uint8, wanted), buffer.type)

@@ -12,19 +12,22 @@ import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import Results
-from apuflow.kernels.program import NUMPY_TYPES, OwnBuffer, OwnProgram, initial_value
+from apuflow.kernels.element_types import ELEMENT_BYTES, NUMPY_TYPES, ElementType, numbers, rounded
+from apuflow.kernels.program import OwnBuffer, OwnProgram, initial_value
 from apuflow.launcher.defects import NOTHING, Known
 from apuflow.launcher.judge import LARGEST, judged
 from apuflow.launcher.reference import TOLERANCE, difference
 
 Array: TypeAlias = NDArray[np.generic]
+_TOLERANCES: Final[Mapping[ElementType, float]] = {"half": 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
+"""Of 16 bits: two units in the last place of the largest element. Of 32 and 64 it is the launcher's."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ class OwnJudge:
         for name, file in zip(program.outputs, self.files, strict=True):
             buffer = program.buffer(name)
             try:
-                actual = np.fromfile(directory / file, NUMPY_TYPES[buffer.type], buffer.elements)
+                raw = np.fromfile(directory / file, np.uint8, buffer.elements * ELEMENT_BYTES[buffer.type])
             except OSError as error:
                 return Results(note=self.explained(f"an output is missing: {error}"))
-            errors[name], allowed[name] = difference(actual, wanted[name]), tolerance(program, buffer)
+            errors[name] = difference(numbers(raw, buffer.type), wanted[name])
+            allowed[name] = tolerance(program, buffer)
         files = dict(zip(program.outputs, (directory / file for file in self.files), strict=True))
         return judged(errors, allowed, files, "its reference", self.explained)
 
@@ -79,7 +83,9 @@ def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:
     """Largest difference of a buffer, relative to its largest element, that counts as equal."""
     if program.tolerance is not None:
         return program.tolerance
-    return TOLERANCE if np.dtype(NUMPY_TYPES[buffer.type]).kind == "f" else 0.0
+    if np.dtype(NUMPY_TYPES[buffer.type]).kind != "f":
+        return 0.0
+    return _TOLERANCES.get(buffer.type, TOLERANCE)
 
 
 def expected_outputs(program: OwnProgram) -> Mapping[str, Array]:
@@ -149,4 +155,4 @@ def _array(program: OwnProgram, function: str, returned: Any, name: str) -> Arra
             f"{function}() returns {array.size} elements for {name}, which has {buffer.elements}",
             file=program.reference,
         )
-    return array.astype(NUMPY_TYPES[buffer.type])
+    return rounded(array, buffer.type)

@@ -1,32 +1,36 @@
-"""From the user's source to a code object, by clang alone: OpenCL, HIP (device side), assembly."""
+"""From the user's source to a code object: OpenCL, HIP (device side), assembly by clang; Triton by itself."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
-from apuflow.launcher.corrections import correcting
+from apuflow.kernels.triton_file import imported
+from apuflow.launcher.corrections import CORRECTIONS_VERSION, correcting, replaced
 from apuflow.launcher.defects import DefectName
 from apuflow.miopen.compiler import Compiler, CompilerFailure, compile_source, digest, host_compiler
 from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import KernelObject, included, kernel_object
 
-Language: TypeAlias = Literal["opencl", "hip", "assembly", "object"]
+Language: TypeAlias = Literal["opencl", "hip", "triton", "assembly", "object"]
 LANGUAGES: Final[Mapping[str, Language]] = {
     ".cl": "opencl",
     ".hip": "hip",
     ".cpp": "hip",
     ".cu": "hip",
+    ".py": "triton",
     ".s": "assembly",
     ".S": "assembly",
     ".o": "object",
@@ -34,6 +38,17 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ".hsaco": "object",
 }
 """Language by a file's ending."""
+TRITON: Final = "3.9"
+TRITON_REMEDY: Final = f"pip install apuflow[triton] (triton=={TRITON}.0)"
+TRITON_GPUS: Final = ("gfx906", "gfx908", "gfx90a", "gfx942")
+_TRITON_STEP: Final = "1"
+"""Raise it when ``triton_process`` makes another object of the same launch."""
+_WITHOUT: Final[Mapping[str, frozenset[DefectName]]] = {
+    "-sdwa": frozenset({"ignored_sdwa", "refused_sdwa"}),
+    "-fma-mix-insts": frozenset({"refused_sdwa"}),
+    "-packed-fp32-ops": frozenset({"refused_sdwa"}),
+}
+"""Features of the GPU that code does without where a gem5 has one of these defects."""
 _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_runtime.h")}
 """What a file has without asking for it: nvcc includes its runtime's header by itself."""
 HEADERS: Final = Path(__file__).parent / "include"
@@ -72,13 +87,44 @@ def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler
     Raises:
         EngineError: no clang with an AMDGPU target; not for code objects, which need none.
     """
+    if language(source) == "triton":
+        return triton_compiler(defects)
     found = _compiler(source, language(source))
     return correcting(found, defects) if defects and is_compiled(source) else found
 
 
 def is_compiled(source: Path) -> bool:
-    """Whether clang chooses the instructions: not for assembly and code objects."""
-    return language(source) in ("opencl", "hip")
+    """Whether a compiler chooses the instructions: not for assembly and code objects."""
+    return language(source) in ("opencl", "hip", "triton")
+
+
+def triton_compiler(defects: Collection[DefectName] = ()) -> Compiler:
+    """Triton, which is not imported here, with the changes that a gem5 with these defects needs.
+
+    Raises:
+        EngineError: it is not installed, or another version.
+    """
+    try:
+        found = version("triton")
+    except PackageNotFoundError:
+        raise EngineError("Triton is not installed", key="source", remedy=TRITON_REMEDY) from None
+    if not found.startswith(f"{TRITON}."):
+        message = f"only Triton {TRITON} is known to give code objects that the launcher starts"
+        raise EngineError(message, key="source", value=found, remedy=TRITON_REMEDY)
+    changes = replaced(defects)
+    features = [name for name, ask in _WITHOUT.items() if not ask.isdisjoint(defects)]
+    flags = (f"--features={','.join(features)}", f"--defects={','.join(changes)}") if defects else ()
+    corrections = f"corrections {CORRECTIONS_VERSION}" if defects else ""
+    identity = "\n".join((f"triton {found}", f"step {_TRITON_STEP}", corrections, *flags))
+    command = (sys.executable, "-P", "-m", "apuflow.kernels.triton_process")
+    return Compiler(f"Triton {found}", command, flags, identity, "--gfx=")
+
+
+def check_gpu(source: Path, gfx: str) -> None:
+    """Raise ConfigError for a GPU that a source's compiler does not know."""
+    if language(source) == "triton" and gfx not in TRITON_GPUS:
+        remedy = f"a machine with one of {', '.join(TRITON_GPUS)}"
+        raise ConfigError("Triton does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy)
 
 
 def _compiler(source: Path, kind: Language) -> Compiler:
@@ -118,6 +164,7 @@ def own_object(
         program: the source's path from the project's directory ``root``.
     """
     source = root / program
+    check_gpu(source, gfx)
     row = Row(program, arguments, workload)
     return kernel_object(row, gfx, own_compiler(source, defects).identity, source_identity(source))
 
@@ -139,6 +186,8 @@ def source_files(source: Path) -> tuple[Path, ...]:
 
 
 def _parts(source: Path) -> dict[str, bytes]:
+    if source.suffix == ".py":
+        return _modules(source)
     try:
         return included(source.parent, source.name, _INCLUDE)
     except OSError as error:
@@ -150,6 +199,17 @@ def _parts(source: Path) -> dict[str, bytes]:
         ) from None
 
 
+def _modules(source: Path) -> dict[str, bytes]:
+    """A Python file and those beside it that it imports, by name."""
+    waiting, seen = [source.name], dict[str, bytes]()
+    while waiting:
+        path = source.parent / waiting.pop()
+        if path.name not in seen and (path == source or path.is_file()):
+            waiting += imported(path)
+            seen[path.name] = path.read_bytes()
+    return seen
+
+
 def compile_own(
     row: Row, gfx: str, out: Path, root: Path = Path(), defects: Collection[DefectName] = ()
 ) -> None:
@@ -159,6 +219,7 @@ def compile_own(
         EngineError: the compiler is missing or fails, or a code object is broken or for another GPU.
     """
     source = (root / row.program).resolve()
+    check_gpu(source, gfx)
     compiler = own_compiler(source, defects)
     if language(source) != "object":
         compile_source(source, row, gfx, compiler, out)

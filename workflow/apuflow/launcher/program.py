@@ -17,7 +17,8 @@ SYSTEM_SOURCE = "sys.c"
 """The only file with system calls and the entry point; tests link another one."""
 
 DEVICES = "-DGPUS=" + ",".join(
-    f'{{"{gpu.name}",{gpu.elf_machine},{gpu.kfd_id},{gpu.discrete:d},{gpu.wide_doorbell:d},{gpu.doubled_ring:d}}}'
+    f'{{"{gpu.name}",{gpu.elf_machine},{gpu.kfd_id},{gpu.discrete:d},{gpu.wide_doorbell:d},{gpu.doubled_ring:d},'
+    f"{gpu.isa.vector_granule}}}"
     for gpu in GPUS.values()
 )
 """The compiler's flag that tells the guest every GPU, as a ``struct device`` each."""

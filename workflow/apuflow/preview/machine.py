@@ -187,8 +187,8 @@ def dram(name: Scalar | None, key: str = "mem-type") -> Dram:
 
 
 def _vega(value: Scalar | None, key: str) -> bool:
-    """``GpuModel.vega`` of a GPU; see ``is_vega``, and ``gpu`` for a name that is none."""
-    return is_vega(gpu(str(value), key).isa, key, str(value))
+    """``GpuModel.vega`` of a GPU as gem5 is told it; see ``is_vega``, and ``gpu`` for a name that is none."""
+    return is_vega(gpu(gpu(str(value), key).told).isa, key, str(value))
 
 
 _READ: Final[Mapping[str, tuple[str, Callable[[Scalar | None, str], Any]]]] = {

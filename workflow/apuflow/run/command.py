@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
+from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
 from apuflow.run import kernel_trace
 
@@ -137,6 +138,8 @@ def gem5_command(
     for name, value in options.items():
         if name.startswith("-") or "=" in name or name.split() != [name]:
             raise ConfigError("not an apu_se.py option", key=name, remedy="the name alone, without dashes")
+        if name == "gfx-version" and value in GPUS:
+            value = GPUS[str(value)].told
         if value is True:
             words.append(f"--{name}")
         elif value is not False and value is not None:

@@ -20,8 +20,8 @@ from apuflow.core.gpus import gpu
 from apuflow.kernels.guest import own_guest
 from apuflow.kernels.imported import document, outputs, packed
 from apuflow.kernels.launches import problems
-from apuflow.kernels.metadata import KernelsBySource, read_kernels
-from apuflow.kernels.program import OwnProgram
+from apuflow.kernels.metadata import read_kernels
+from apuflow.kernels.program import KernelsByCode, OwnProgram
 from apuflow.launcher.dispatch_list import DispatchList
 from apuflow.launcher.read_list import read_list
 from apuflow.miopen.elf import read_code_object
@@ -117,7 +117,7 @@ def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
         if work is None:
             raise together(errors)
         program = work.program(COMPUTE_UNITS, given.device)
-        kernels = {source: read_kernels(root / source) for source in program.sources}
+        kernels = {code: read_kernels(root / code.source) for code in program.codes}
         for wrong in (
             *problems(program, kernels, gpu(given.device).isa),
             *_differences(given, program, kernels),
@@ -125,7 +125,7 @@ def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
             raise ConfigError(wrong)
 
 
-def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsBySource) -> Iterator[str]:
+def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsByCode) -> Iterator[str]:
     """What a workload's program would do otherwise than the list that it was made of."""
     guest = own_guest(program, kernels, gfx=given.device, statistics="run")
     made = np.frombuffer(guest.data or b"", np.uint8)

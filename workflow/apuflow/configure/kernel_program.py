@@ -1,0 +1,172 @@
+"""What a workload of kind ``kernels`` runs with its parameters' values: buffers and launches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from apuflow.configure.kernel_file import (
+    ArgumentFile,
+    Constant,
+    ConstantFile,
+    ContentsFile,
+    KernelsFile,
+    LaunchFile,
+)
+from apuflow.core.errors import ConfigError
+from apuflow.kernels import triton_launch
+from apuflow.kernels.element_types import ELEMENT_TYPES, TRITON_TYPES, ElementType
+from apuflow.kernels.expression import evaluate, positive, text_with
+from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch
+from apuflow.kernels.sources import language
+from apuflow.miopen.launch import Extent
+
+MOST_LAUNCHES: Final = 10_000
+"""Of one point: gem5 writes a block of statistics for each."""
+
+
+def own_buffers(
+    spec: KernelsFile, parameters: Mapping[str, int | str], directory: Path
+) -> tuple[OwnBuffer, ...]:
+    """The memory of a workload's file, which lies in ``directory``; ConfigError for a size that cannot be."""
+    names = _numbers(parameters)
+    return tuple(
+        OwnBuffer(
+            name,
+            _type(each.type, parameters, f"buffers.{name}.type"),
+            positive(each.elements, names, f"buffers.{name}.elements"),
+            _fill(each.contents, directory),
+        )
+        for name, each in spec.buffers.items()
+    )
+
+
+def own_launches(
+    spec: KernelsFile,
+    parameters: Mapping[str, int | str],
+    gfx: str,
+    memory: Sequence[OwnBuffer],
+    directory: Path,
+    root: Path,
+) -> Iterator[OwnLaunch]:
+    """The launches of a workload's file, repetitions unrolled.
+
+    Args:
+        memory: its buffers.
+        directory: where it lies, from the project's directory ``root``.
+
+    Raises:
+        ConfigError: a wrong expression, too many launches, or one that does not fit its Triton kernel.
+    """
+    count, names = 0, _numbers(parameters)
+    buffers = {buffer.name: buffer for buffer in memory}
+    compile_arguments = text_with(spec.compile, {**parameters, "gfx": gfx}, "compile")
+    for number, each in enumerate(spec.launches):
+        key = f"launches.{number}"
+        repeat = positive(each.repeat, names, f"{key}.repeat")
+        count += repeat
+        if count > MOST_LAUNCHES:
+            message, remedy = f"more than {MOST_LAUNCHES} launches", "launch a kernel fewer times"
+            raise ConfigError(message, key=f"{key}.repeat", value=repeat, remedy=remedy)
+        source = directory / text_with(each.source or spec.source, {"gfx": gfx}, "source")
+        given = tuple(
+            _given(argument, names, buffers, f"{key}.arguments.{place}")
+            for place, argument in enumerate(each.arguments)
+        )
+        if language(source) == "triton":
+            made = _triton(each, parameters, key)
+            compiled = triton_launch.compile_arguments(root / source, made, given, buffers, key)
+            x, y, z = _extent(each.grid, names, f"{key}.grid")
+            grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
+            launch = OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
+        else:
+            launch = _launch(each, Code(source, compile_arguments), names, given, key)
+        yield from itertools.repeat(launch, repeat)
+
+
+def _numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:
+    """The parameters that expressions may name."""
+    return {name: value for name, value in parameters.items() if isinstance(value, int)}
+
+
+def _type(word: str, parameters: Mapping[str, int | str], key: str) -> ElementType:
+    """A type of elements, or the one that a parameter has."""
+    found = parameters.get(word, word)
+    for name in ELEMENT_TYPES:
+        if name == found:
+            return name
+    remedy = f"one of {', '.join(ELEMENT_TYPES)}, or a parameter that has one"
+    raise ConfigError("not a type of elements", key=key, value=found, remedy=remedy)
+
+
+def _fill(contents: ContentsFile | FillKind, directory: Path) -> Fill:
+    if isinstance(contents, str):
+        return Fill(contents, (0,) if contents == "uniform" else ())
+    values: dict[str, tuple[float, ...]] = {
+        "uniform": (contents.uniform or 0,),
+        "modulo": (contents.seed, contents.modulo or 256),
+        "constant": (contents.constant or 0,),
+        "values": contents.values or (),
+    }
+    file = None if contents.file is None else directory / contents.file
+    return Fill(contents.kind, values.get(contents.kind, ()), file)
+
+
+def _launch(
+    spec: LaunchFile, code: Code, names: Mapping[str, int], given: tuple[Given, ...], key: str
+) -> OwnLaunch:
+    grid = _extent(spec.grid, names, f"{key}.grid")
+    workgroup = _extent(spec.workgroup, names, f"{key}.workgroup")
+    lds = evaluate(spec.lds, names, f"{key}.lds")
+    if lds < 0:
+        raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
+    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds)
+
+
+def _triton(spec: LaunchFile, parameters: Mapping[str, int | str], key: str) -> triton_launch.TritonLaunch:
+    constants = {
+        name: _constant(each, parameters, f"{key}.constexprs.{name}")
+        for name, each in spec.constexprs.items()
+    }
+    names = _numbers(parameters)
+    options = {name: evaluate(each, names, f"{key}.{name}") for name, each in spec.options.items()}
+    return triton_launch.TritonLaunch(spec.kernel, constants, options, spec.divisible_by_16)
+
+
+def _constant(given: Constant, known: Mapping[str, int | str], key: str) -> triton_launch.Constant:
+    if isinstance(given, ConstantFile):
+        if given.string is not None:
+            return given.string
+        return {"type": TRITON_TYPES[_type(str(given.type), known, key)]}
+    return evaluate(given, _numbers(known), key) if isinstance(given, str) else given
+
+
+def _extent(sizes: tuple[int | str, ...], names: Mapping[str, int], key: str) -> Extent:
+    x, y, z = (*(positive(size, names, key) for size in sizes), 1, 1)[:3]
+    return x, y, z
+
+
+def _given(
+    argument: ArgumentFile | float | str, names: Mapping[str, int], buffers: Mapping[str, object], key: str
+) -> Given:
+    if isinstance(argument, str) and argument in buffers:
+        return Given("buffer", argument)
+    if isinstance(argument, (int, str)):
+        return Given("integer", evaluate(argument, names, key))
+    if isinstance(argument, float):
+        return Given("real", argument)
+    if argument.buffer is not None:
+        if argument.buffer not in buffers:
+            remedy = f"buffers: {', '.join(buffers)}"
+            raise ConfigError("not a buffer", key=key, value=argument.buffer, remedy=remedy)
+        return Given("buffer", argument.buffer, evaluate(argument.offset, names, key))
+    if argument.bytes is not None:
+        return Given("bytes", argument.bytes)
+    if argument.lds is not None:
+        return Given("lds", positive(argument.lds, names, f"{key}.lds"))
+    for kind in ("half", "float", "double"):
+        if (value := getattr(argument, kind)) is not None:
+            return Given("real", value, type=kind)
+    raise AssertionError(argument)

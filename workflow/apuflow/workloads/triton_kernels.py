@@ -1,0 +1,145 @@
+"""``apuflow new workload --from kernel.py``: a file to fill in for the Triton kernels of a Python file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from apuflow.configure.loading import check_new_name
+from apuflow.core import paths
+from apuflow.core.errors import ConfigError
+from apuflow.core.files import write_files
+from apuflow.kernels.sources import source_files
+from apuflow.kernels.triton_file import Function, dotted, functions, parsed
+
+_SIZE: Final = 64
+"""Of every number that only the user knows."""
+_POINTED: Final = ("load", "store", "make_block_ptr")
+"""Functions of ``tl``, and ``atomic_...``, whose first argument is an address."""
+_REAL: Final = ("eps", "scale", "alpha", "beta", "prob", "slope")
+"""In the names of parameters that are numbers with a point."""
+_HEAD: Final = """\
+# Written by apuflow new workload {name} --from {file}. To fill in: parameters, sizes and types of buffers,
+# grids (in programs), outputs and reference. Keys: docs/howto/run-triton-kernels.md.
+"""
+_TAIL: Final = """\
+# When {reference} says what they hold:
+# outputs: [{outputs}]
+# reference: {reference}
+"""
+_REFERENCE: Final = '''\
+"""What the kernels of workload {name} should compute."""
+
+
+def expected(buffers, parameters):
+    """NumPy arrays by buffer before the first launch in; those of `outputs` after the last launch out."""
+    raise NotImplementedError("{outputs}")
+'''
+
+
+def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) -> tuple[Path, ...]:
+    """Write the workload of a file of Triton kernels, a copy of that file, and a reference to fill in.
+
+    Every ``@triton.jit`` function that no other one calls becomes a launch. Returns the files.
+
+    Raises:
+        ConfigError: the name cannot be used, or the file has no such function.
+    """
+    target = Path(paths.workload_file(name))
+    check_new_name(name, "workload", root / target, force=force)
+    tree = parsed(path)
+    called = {dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    kernels = [each for each in functions(path).values() if each.jitted and each.name not in called]
+    if not kernels:
+        what, remedy = (
+            "the file has no function with @triton.jit to launch",
+            "name the file that has the kernels",
+        )
+        raise ConfigError(what, file=path, key="--from", remedy=remedy)
+    copies = {target.parent / name / file.name: file.read_bytes() for file in source_files(path)}
+    document, outputs = _document(tree, kernels, f"{name}/{path.name}")
+    words = {"name": name, "file": path.name, "outputs": ", ".join(outputs)}
+    reference = f"{name}/{name}_reference.py"
+    text = _HEAD.format(**words)
+    text += yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=110)
+    text += _TAIL.format(reference=reference, **words)
+    files = {target: text.encode(), **copies, target.parent / reference: _REFERENCE.format(**words).encode()}
+    write_files({root / file: data for file, data in files.items()})
+    return tuple(root / file for file in files)
+
+
+def _document(tree: ast.Module, kernels: list[Function], source: str) -> tuple[dict[str, Any], list[str]]:
+    """The workload, and the buffers that its kernels write."""
+    parameters: dict[str, int] = {"warps": 4}
+    buffers: dict[str, dict[str, Any]] = {}
+    launches = []
+    outputs: dict[str, None] = {}
+    for kernel in kernels:
+        body = next(
+            each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == kernel.name
+        )
+        read, written = set(_pointers(body, "load")), set(_pointers(body, "store"))
+        arguments: list[str | float] = []
+        for name in kernel.parameters:
+            if name in kernel.constexprs:
+                continue
+            arguments.append(name)
+            if name in read | written or "ptr" in name.lower():
+                contents = "touch" if name in written - read else "uniform"
+                buffers.setdefault(name, {"type": "float", "elements": "n", "contents": contents})
+                outputs |= dict.fromkeys([name] if name in written else [])
+            elif any(word in name.lower() for word in _REAL):
+                arguments[-1] = 1.0
+            else:
+                parameters[name] = _SIZE
+        constants = [name for name in kernel.parameters if name in kernel.constexprs - kernel.defaults]
+        parameters |= dict.fromkeys(constants, _SIZE)
+        launches.append(
+            {
+                "kernel": kernel.name,
+                "grid": [1],
+                "arguments": arguments,
+                "constexprs": {name: name for name in constants},
+                "num_warps": "warps",
+            }
+        )
+    parameters.setdefault("n", _SIZE * _SIZE)
+    document = {"description": f"Triton kernels of {Path(source).name}", "kind": "kernels", "source": source}
+    return {**document, "parameters": parameters, "buffers": buffers, "launches": launches}, list(outputs)
+
+
+def _pointers(body: ast.FunctionDef, kind: str) -> Iterator[str]:
+    """Parameters that a kernel loads from (``load``) or stores to: what its addresses begin with."""
+    names = {each.arg for each in body.args.args}
+    local = {
+        target.id: node.value
+        for node in ast.walk(body)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(body):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        function = dotted(node).rpartition(".")[2]
+        stores = function == "store" or function.startswith("atomic_")
+        if (function in _POINTED or stores) and stores == (kind == "store"):
+            name = _begin(node.args[0], local, set())
+            yield from [name] if name in names else []
+
+
+def _begin(node: ast.expr, local: dict[str, ast.expr], seen: set[str]) -> str | None:
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub()):
+            return _begin(left, local, seen)
+        case ast.Name(id=name) if name in local and name not in seen:
+            return _begin(local[name], local, seen | {name}) or name
+        case ast.Name(id=name):
+            return name
+        case ast.Call(args=[first, *_]):
+            return _begin(first, local, seen)
+    return None
