@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from apuflow.core.errors import ConfigError
 from apuflow.forms.features import AT_RUN_TIME
@@ -137,6 +137,7 @@ def read(path: Path) -> Table:
         said = f"a table of instructions has the columns {', '.join(_COLUMNS)}"
         raise ConfigError(said, file=path, value=", ".join(reader.fieldnames or ()), remedy=remedy)
     rows = []
+    values: dict[str, Any]
     for number, values in enumerate(reader, 1):
         if values["verdict"] not in WEIGHT or None in values.values() or None in values:
             said = "not a row of a table of instructions"
