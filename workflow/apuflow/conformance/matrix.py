@@ -6,7 +6,7 @@ Source: AMD's manuals "Instinct MI100", "MI200" and "MI300 Instruction Set Archi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,7 +170,7 @@ def _inputs(shape: Shape, number: int, count: int, values: str, random: np.rando
     kind, size = shape.kinds[number], (ROUNDS, LANES, count)
     if kind == "i8":
         return _words(random.integers(-128, 128, size).astype(np.int8))
-    numbers = random.integers(-4, 5, size).astype(np.float64)
+    numbers: NDArray[Any] = random.integers(-4, 5, size).astype(np.float64)
     numbers[ROUNDS // 2 :] = random.uniform(0.25, 4, (ROUNDS // 2, LANES, count))
     if values == "subnormal" and number == 0:
         numbers = random.integers(-3, 4, size) * _SUBNORMAL[kind]
@@ -181,9 +181,8 @@ def _inputs(shape: Shape, number: int, count: int, values: str, random: np.rando
         some = ([largest, -largest, 300.0, 0.0], [largest, 2.0, 300.0])[number]
         odd = ([np.inf, -np.inf, np.nan, 1.0], [1.0, 2.0])[number]
         numbers = np.zeros(size)
-        first = (shape.rows, shape.columns)[
-            number
-        ] * shape.blocks  # lanes that hold the depth's first element
+        outer = (shape.rows, shape.columns)[number]
+        first = outer * shape.blocks  # lanes that hold the depth's first element
         numbers[:, :first, 0] = random.choice(some, (ROUNDS, first))
         numbers[ROUNDS // 2 :, :first, 0] = random.choice(odd, (ROUNDS // 2, first))
     return _words(_narrowed(numbers, kind))
@@ -197,11 +196,11 @@ def _narrowed(numbers: NDArray[np.float64], kind: str) -> NDArray[np.generic]:
         return places.astype(np.uint8)
     with np.errstate(all="ignore"):
         if kind in ("f16", "f64"):
-            return numbers.astype({"f16": np.float16, "f64": np.float64}[kind])
+            return numbers.astype(np.float16) if kind == "f16" else numbers
         words = numbers.astype(np.float32).view(np.uint32)
     if kind == "bf16":
         return (words >> np.uint32(16)).astype(np.uint16)
-    return words & np.uint32(0xFFFFE000 if kind == "xf32" else 0xFFFFFFFF)
+    return np.asarray(words & np.uint32(0xFFFFE000 if kind == "xf32" else 0xFFFFFFFF))
 
 
 def _words(elements: NDArray[np.generic]) -> Words:

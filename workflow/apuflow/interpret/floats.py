@@ -79,8 +79,10 @@ smaller, larger = _extreme(False), _extreme(True)
 
 def _median(a: Array, b: Array, c: Array) -> Array:
     none = np.isnan(a) | np.isnan(b) | np.isnan(c)
-    middle = larger(smaller(a, b), smaller(larger(a, b), c))
-    return np.where(none, smaller(smaller(a, b), c), middle) if none.any() else middle
+    middle: Array = larger(smaller(a, b), smaller(larger(a, b), c))
+    if none.any():
+        middle = np.where(none, smaller(smaller(a, b), c), middle)
+    return middle
 
 
 def _fraction(x: Array) -> Array:
