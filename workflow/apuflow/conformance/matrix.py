@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.conformance import instinct
 from apuflow.conformance.case import ROUNDS, Case, Form, Words
 from apuflow.conformance.packed import LANES, generator, names
 from apuflow.interpret.fp8 import values as fp8_values
@@ -46,7 +47,7 @@ class Variant(NamedTuple):
 
 
 def cases(isa: str) -> Iterator[Case]:
-    """Every form of each instruction; GCN3 has none.
+    """Every form of each instruction, and of what gfx90a and gfx942 add elsewhere; GCN3 has none.
 
     Args:
         isa: ``gcn3`` or ``vega``.
@@ -60,6 +61,7 @@ def cases(isa: str) -> Iterator[Case]:
                 found = (_case(name, shape, variant, processor) for variant in _variants(shape, processor))
                 yield from (each for each in found if each is not None)
         yield from _moves(processor)
+    yield from instinct.cases()
 
 
 def _variants(shape: Shape, processor: str) -> Iterator[Variant]:
@@ -192,12 +194,14 @@ def _narrowed(numbers: NDArray[np.float64], kind: str) -> NDArray[np.generic]:
     """Numbers in the type of A and B."""
     if kind in ("fp8", "bf8"):
         table = fp8_values(kind).astype(np.float64)
-        places = np.abs(np.where(np.isnan(table), np.inf, table) - numbers[..., None]).argmin(-1)
+        places: NDArray[np.intp] = np.abs(
+            np.where(np.isnan(table), np.inf, table) - numbers[..., None]
+        ).argmin(-1)
         return places.astype(np.uint8)
     with np.errstate(all="ignore"):
         if kind in ("f16", "f64"):
             return numbers.astype(np.float16) if kind == "f16" else numbers
-        words = numbers.astype(np.float32).view(np.uint32)
+        words: NDArray[np.uint32] = numbers.astype(np.float32).view(np.uint32)
     if kind == "bf16":
         return (words >> np.uint32(16)).astype(np.uint16)
     return np.asarray(words & np.uint32(0xFFFFE000 if kind == "xf32" else 0xFFFFFFFF))

@@ -103,14 +103,11 @@ def cases(isa: str) -> Iterator[Case]:
     Args:
         isa: ``gcn3`` or ``vega``.
     """
-    from apuflow.conformance import instinct
-
     if isa == "gcn3":
         return
     for operation in OPERATIONS:
         for number, variant in enumerate(_variants(operation)):
             yield _case(operation, variant, number)
-    yield from instinct.cases()
 
 
 def _word(kind: str) -> str:
