@@ -51,7 +51,7 @@ def _subtract_signed(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _distance(a: Array, b: Array) -> Array:
-    return np.abs(a.astype(np.int64) - b).astype(np.int32)
+    return np.abs(a - b)
 
 
 def _shift_add(bits: int) -> Callable[..., Any]:
