@@ -50,6 +50,7 @@ WHOLE = [
     Row("v_add_i16 v0, v2, v3 clamp", {"v2": 0x7FFF, "v3": 1}, 0x7FFF),
     Row("v_sub_i16 v0, v2, v3 clamp", {"v2": 0x8000, "v3": 1}, 0x8000),
     Row("v_add_i16 v0, v2, v3 op_sel:[1,0,1]", {"v0": 7, "v2": 5 << 16, "v3": 1}, 0x00060007),
+    Row("v_add_i16 v0, s4, v3 op_sel:[1,0,0]", {"s4": 5 << 16 | 9, "v3": 1}, 6),
     Row("v_sub_u16 v0, v2, v3", {"v0": 0xABCD0000, "v2": 1, "v3": 2}, 0xFFFF),
     Row("v_sub_u16_e64 v0, v2, v3 clamp", {"v2": 1, "v3": 2}, 0),
     Row("v_subrev_u16 v0, v2, v3", {"v2": 1, "v3": 2}, 1),

@@ -178,7 +178,7 @@ def _atomic(name: str, features: Features, isa: IsaName) -> Case:
         vectors |= {f"v{_DATA}": other, f"v{_SECOND}": value}
     elif twice or word.startswith(("mskor", "wrap")):
         vectors[f"v{_SECOND}"] = other
-    offset = " offset:1028" if "offset" in features else ""
+    offset = " offset:1032" if "offset" in features else ""
     if twice:
         step = "offset0:0 offset1:2" if "st64" in word else "offset0:0 offset1:130"
         offset = " " + (step.replace("0:0", "0:1") if "offset" in features else step)

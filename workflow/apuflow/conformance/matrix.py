@@ -6,11 +6,12 @@ Source: AMD's manuals "Instinct MI100", "MI200" and "MI300 Instruction Set Archi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from apuflow.conformance import instinct
 from apuflow.conformance.case import ROUNDS, Case, Words
 from apuflow.conformance.packed import LANES, generator, names
 from apuflow.forms.form import Form
@@ -47,7 +48,7 @@ class Variant(NamedTuple):
 
 
 def cases(isa: str) -> Iterator[Case]:
-    """Every form of each instruction; GCN3 has none.
+    """Every form of each instruction, and of what gfx90a and gfx942 add elsewhere; GCN3 has none.
 
     Args:
         isa: ``gcn3`` or ``vega``.
@@ -61,6 +62,7 @@ def cases(isa: str) -> Iterator[Case]:
                 found = (_case(name, shape, variant, processor) for variant in _variants(shape, processor))
                 yield from (each for each in found if each is not None)
         yield from _moves(processor)
+    yield from instinct.cases()
 
 
 def _variants(shape: Shape, processor: str) -> Iterator[Variant]:
@@ -171,7 +173,7 @@ def _inputs(shape: Shape, number: int, count: int, values: str, random: np.rando
     kind, size = shape.kinds[number], (ROUNDS, LANES, count)
     if kind == "i8":
         return _words(random.integers(-128, 128, size).astype(np.int8))
-    numbers = random.integers(-4, 5, size).astype(np.float64)
+    numbers: NDArray[Any] = random.integers(-4, 5, size).astype(np.float64)
     numbers[ROUNDS // 2 :] = random.uniform(0.25, 4, (ROUNDS // 2, LANES, count))
     if values == "subnormal" and number == 0:
         numbers = random.integers(-3, 4, size) * _SUBNORMAL[kind]
@@ -182,9 +184,8 @@ def _inputs(shape: Shape, number: int, count: int, values: str, random: np.rando
         some = ([largest, -largest, 300.0, 0.0], [largest, 2.0, 300.0])[number]
         odd = ([np.inf, -np.inf, np.nan, 1.0], [1.0, 2.0])[number]
         numbers = np.zeros(size)
-        first = (shape.rows, shape.columns)[
-            number
-        ] * shape.blocks  # lanes that hold the depth's first element
+        outer = (shape.rows, shape.columns)[number]
+        first = outer * shape.blocks  # lanes that hold the depth's first element
         numbers[:, :first, 0] = random.choice(some, (ROUNDS, first))
         numbers[ROUNDS // 2 :, :first, 0] = random.choice(odd, (ROUNDS // 2, first))
     return _words(_narrowed(numbers, kind))
@@ -194,15 +195,17 @@ def _narrowed(numbers: NDArray[np.float64], kind: str) -> NDArray[np.generic]:
     """Numbers in the type of A and B."""
     if kind in ("fp8", "bf8"):
         table = fp8_values(kind).astype(np.float64)
-        places = np.abs(np.where(np.isnan(table), np.inf, table) - numbers[..., None]).argmin(-1)
+        places: NDArray[np.intp] = np.abs(
+            np.where(np.isnan(table), np.inf, table) - numbers[..., None]
+        ).argmin(-1)
         return places.astype(np.uint8)
     with np.errstate(all="ignore"):
         if kind in ("f16", "f64"):
-            return numbers.astype({"f16": np.float16, "f64": np.float64}[kind])
-        words = numbers.astype(np.float32).view(np.uint32)
+            return numbers.astype(np.float16) if kind == "f16" else numbers
+        words: NDArray[np.uint32] = numbers.astype(np.float32).view(np.uint32)
     if kind == "bf16":
         return (words >> np.uint32(16)).astype(np.uint16)
-    return words & np.uint32(0xFFFFE000 if kind == "xf32" else 0xFFFFFFFF)
+    return np.asarray(words & np.uint32(0xFFFFE000 if kind == "xf32" else 0xFFFFFFFF))
 
 
 def _words(elements: NDArray[np.generic]) -> Words:

@@ -21,15 +21,8 @@ from apuflow.conformance.vector_operands import (
     fixed_bits,
     variants,
 )
-from apuflow.conformance.vector_values import (
-    BITS,
-    Column,
-    generator,
-    has_range,
-    registers_of,
-    scalar_values,
-    values,
-)
+from apuflow.conformance.vector_rules import BITS, Column, has_range
+from apuflow.conformance.vector_values import generator, registers_of, scalar_values, values
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 from apuflow.interpret.vector import meaning

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from apuflow.conformance.vector_values import BITS, Part, number
+from apuflow.conformance.vector_rules import BITS, number
+from apuflow.conformance.vector_values import Part
 from apuflow.interpret.opcodes import Encoding
 
 INTEGERS: Final = (64, -16, 0, 1, -1)
@@ -212,6 +213,8 @@ def _modifiers(operation: Operation) -> Iterator[Variant]:
     yield from _outputs(operation)
 
 
+_SATURATES: Final = re.compile(r"v_(addc?|subb?|subb?rev|mad|m?sad|mul_lo_u16)(_|$)")
+"""Instructions on whole numbers for which CLAMP has a meaning."""
 _ROUNDS_TO_WHOLE: Final = re.compile(r"v_(trunc|ceil|floor|rndne|fract)_")
 
 
@@ -220,7 +223,8 @@ def _outputs(operation: Operation, prefix: tuple[str, ...] = ()) -> Iterator[Var
     if operation.compares:
         return
     if operation.results[0] not in "hfd":
-        yield Variant((*prefix, "clamp"), tail=" clamp")
+        if _SATURATES.match(operation.name):
+            yield Variant((*prefix, "clamp"), tail=" clamp")
         return
     near = frozenset({"positive" if _ROUNDS_TO_WHOLE.match(operation.name) else "moderate"})
     multiples = (("mul2", " mul:2"), ("mul4", " mul:4"), ("div2", " div:2"))
@@ -288,7 +292,7 @@ def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
     if operation.compares and turn % 4 == 0:
         yield variant(scalar_result=True)
     for place, letter in enumerate(letters):
-        taken = 6 if full else 2 if operation.compares else 3
+        taken = 6 if full else 2
         for select in _rotated(SELECTS, turn + place, taken):
             yield variant(parts={place: Part(select)})
         if letter not in "hf":
@@ -319,7 +323,7 @@ def _dpp(operation: Operation) -> Iterator[Variant]:
     near = frozenset({"positive" if "legacy" in operation.name else "moderate"})
     others = [each for each in DPP if each not in ("quad_perm", "row_shr")]
     if operation.name not in COMMON:
-        others = _rotated(others, 3 * operation.turn, 3)
+        others = _rotated(others, 2 * operation.turn, 2)
 
     def variant(control: str, *words: str, **more: object) -> Variant:
         masks = "".join(f" {each}:{value if each in words else '0xf'}" for each, value in _MASKS.items())

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from apuflow.interpret.encodings import LITERAL, VCC, VECTOR, Dpp, Instruction, Sdwa
-from apuflow.interpret.state import EXEC, M0
+from apuflow.conformance import packed_words, scalar_words
+from apuflow.interpret.encodings import VCC, VECTOR, Dpp, Instruction, Sdwa
 from apuflow.interpret.vector import meaning
 
-_SELECTS: Final = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
-_UNUSED: Final = ("pad", "sext", "preserve", "")
+_SELECTS: Final = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "unknown")
+_UNUSED: Final = ("pad", "sext", "preserve", "unknown")
 _MULTIPLES: Final = ("", "mul2", "mul4", "div2")
 _ROWS: Final = {0x10: "row_shl", 0x11: "row_shr", 0x12: "row_ror"}
 _CONTROLS: Final = {
@@ -33,7 +33,7 @@ def features_of(found: Instruction) -> frozenset[str]:
     """Words of an instruction, without those that only a run tells."""
     if found.encoding in _VECTOR_ENCODINGS:
         return frozenset(_vector(found))
-    return frozenset()
+    return frozenset(scalar_words.features(found))
 
 
 def _vector(found: Instruction) -> Iterator[str]:
@@ -57,23 +57,13 @@ def _vector(found: Instruction) -> Iterator[str]:
         yield from _dpp(found.dpp)
     if found.encoding == "vop3" and found.select:
         yield "select_low"
+    if found.encoding == "vop3p":
+        yield from packed_words.features(found)
 
 
 def _kind(code: int) -> str:
     """What kind of operand a code is; nothing for a vector register."""
-    if code >= VECTOR:
-        return ""
-    if code == LITERAL:
-        return "literal"
-    if code in (VCC, VCC + 1):
-        return "vcc"
-    if code in (EXEC, EXEC + 1):
-        return "exec"
-    if code == M0:
-        return "m0"
-    if 128 <= code <= 208:
-        return "constant"
-    return "float" if 240 <= code <= 248 else "scalar"
+    return "" if code >= VECTOR else scalar_words.operand_kind(code)
 
 
 def _sdwa(sdwa: Sdwa, count: int) -> Iterator[str]:
@@ -89,9 +79,13 @@ def _sdwa(sdwa: Sdwa, count: int) -> Iterator[str]:
             yield f"unused:{_UNUSED[sdwa.unused]}"
 
 
+def _control(code: int) -> str:
+    return _CONTROLS.get(code) or (_ROWS.get(code >> 4) if code & 0xF else None) or "unknown"
+
+
 def _dpp(dpp: Dpp) -> Iterator[str]:
     yield "dpp"
-    yield "quad_perm" if dpp.control < 0x100 else _CONTROLS.get(dpp.control) or _ROWS[dpp.control >> 4]
+    yield "quad_perm" if dpp.control < 0x100 else _control(dpp.control)
     if dpp.bound:
         yield "bound_ctrl"
     if dpp.rows != 0xF:

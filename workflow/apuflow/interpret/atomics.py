@@ -27,6 +27,18 @@ class Operation(NamedTuple):
         return np.dtype(self.kind).itemsize
 
 
+def _add_bf16(old: Array, new: Array) -> Array:
+    """Two numbers of 16 bits each, rounded to the nearest even one."""
+    parts = [
+        (each.view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32) for each in (old, new)
+    ]
+    total = parts[0] + parts[1]
+    bits = total.view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
+    rounded = np.where(np.isnan(total), bits | np.uint32(0x400000), rounded)
+    return (rounded >> np.uint32(16)).astype(np.uint16).view(np.uint32)
+
+
 _COMPUTE: Final[dict[str, tuple[str, Callable[..., Array]]]] = {
     "swap": ("u", lambda _old, new: new),
     "wrxchg": ("u", lambda _old, new: new),
@@ -49,6 +61,8 @@ _COMPUTE: Final[dict[str, tuple[str, Callable[..., Array]]]] = {
     "min_f": ("f", np.fmin),
     "max_f": ("f", np.fmax),
     "add_f": ("f", lambda old, new: old + new),
+    "pk_add_f16": ("u", lambda old, new: (old.view(np.float16) + new.view(np.float16)).view(np.uint32)),
+    "pk_add_bf16": ("u", _add_bf16),
 }
 _WIDE: Final = {"u": (np.uint32, np.uint64), "i": (np.int32, np.int64), "f": (np.float32, np.float64)}
 

@@ -24,6 +24,8 @@ _BITS: Final = {
     np.dtype(np.float64): np.uint64,
 }
 _SMALLEST: Final = {np.dtype(kind): np.finfo(kind).smallest_normal for kind in _KINDS.values()}
+_NEAR: Final = {kind: limit * 2 ** (np.finfo(kind).nmant + 3) for kind, limit in _SMALLEST.items()}
+"""A sum above it is the same with and without a product that is subnormal."""
 _QUIET: Final = {
     np.dtype(np.float16): np.uint16(1 << 9),
     np.dtype(np.float32): np.uint32(1 << 22),
@@ -33,16 +35,25 @@ _REACH: Final = 256.0
 """Turns that sine and cosine take; beyond, the manual says, they are those of 0."""
 
 
+def _below(x: Array, limit: Any) -> bool:
+    """Whether one of the numbers is smaller than a limit and not 0."""
+    size = np.abs(x)
+    small = size < limit
+    return bool(small.any()) and bool((small & (size > 0)).any())
+
+
 def flushed(x: Array) -> Array:
     """Floats with zeros of the same sign in place of subnormals."""
-    small = np.abs(x) < _SMALLEST[x.dtype]
-    if not small.any():
-        return x
-    return np.where(small, np.copysign(x.dtype.type(0), x), x)
+    limit = _SMALLEST[x.dtype]
+    return np.where(np.abs(x) < limit, np.copysign(x.dtype.type(0), x), x) if _below(x, limit) else x
 
 
 def mad(a: Array, b: Array, c: Array) -> Array:
     """``a * b + c`` with a rounded product, without subnormals."""
+    total = a * b + c
+    limit = _SMALLEST[total.dtype]
+    if not (_below(total, _NEAR[total.dtype]) or any(_below(each, limit) for each in (a, b, c))):
+        return total
     product = flushed(flushed(a) * flushed(b))
     return flushed(product + flushed(c))
 
@@ -79,8 +90,10 @@ smaller, larger = _extreme(False), _extreme(True)
 
 def _median(a: Array, b: Array, c: Array) -> Array:
     none = np.isnan(a) | np.isnan(b) | np.isnan(c)
-    middle = larger(smaller(a, b), smaller(larger(a, b), c))
-    return np.where(none, smaller(smaller(a, b), c), middle) if none.any() else middle
+    middle: Array = larger(smaller(a, b), smaller(larger(a, b), c))
+    if none.any():
+        middle = np.where(none, smaller(smaller(a, b), c), middle)
+    return middle
 
 
 def _fraction(x: Array) -> Array:

@@ -112,6 +112,9 @@ def _unmodified(found: Instruction, number: int, code: int, letter: str) -> Read
         read = scalar(code, letter, found.literal)
         if constant(code, letter, found.literal) is not None:
             return read
+        if letter in "hws" and found.select >> number & 1:
+            word = scalar(code, "u", found.literal)
+            return lambda waves: (word(waves)[:, None] >> np.uint32(16)).astype(np.uint16).view(TYPES[letter])
         return lambda waves: read(waves)[:, None]
     return vector(code - VECTOR, letter, found.select >> number & 1)
 

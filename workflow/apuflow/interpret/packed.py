@@ -99,7 +99,7 @@ def _dot(found: Instruction, isa: str) -> Step:
     limits = None if letter == "h" or not found.clamp else np.iinfo(TYPES[result])
 
     def step(waves: Waves) -> None:
-        total = np.asarray(added(waves)).astype(wide)
+        total: Array = np.asarray(added(waves)).astype(wide)
         for x, y in zip(*reads, strict=True):
             first, second = (flushed(each(waves)) if flushes else each(waves) for each in (x, y))
             total = total + first.astype(wide) * second.astype(wide)

@@ -51,7 +51,7 @@ def _subtract_signed(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _distance(a: Array, b: Array) -> Array:
-    return np.abs(a.astype(np.int64) - b).astype(np.int32)
+    return np.abs(a - b)
 
 
 def _shift_add(bits: int) -> Callable[..., Any]:
@@ -381,8 +381,8 @@ def _move_relative(found: Instruction) -> Step:
     return step
 
 
-_MODE: Final = 0x2F0
-"""The register of the mode: subnormals are kept, rounding is to the nearest even."""
+_MODE: Final = 0x3F0
+"""The register of the mode: subnormals are kept, rounding is to the nearest even, clamp turns NaN to 0."""
 _MODE_ROW: Final = EXEC + 1
 """Of ``Waves.s``, what no instruction reads: the bits of the mode that are not those of ``_MODE``."""
 
