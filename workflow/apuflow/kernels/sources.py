@@ -45,8 +45,8 @@ _TRITON_STEP: Final = "1"
 """Raise it when ``triton_process`` makes another object of the same launch."""
 _WITHOUT: Final[Mapping[str, frozenset[DefectName]]] = {
     "-sdwa": frozenset({"ignored_sdwa", "refused_sdwa"}),
-    "-fma-mix-insts": frozenset({"refused_sdwa"}),
-    "-packed-fp32-ops": frozenset({"refused_sdwa"}),
+    "-fma-mix-insts": frozenset({"refused_mix"}),
+    "-packed-fp32-ops": frozenset({"packed_constants", "packed_signs"}),
 }
 """Features of the GPU that code does without where a gem5 has one of these defects."""
 _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_runtime.h")}
@@ -77,10 +77,11 @@ def is_own(program: str) -> bool:
     return "/" in program
 
 
-def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler:
+def own_compiler(source: Path, gfx: str = "", defects: Collection[DefectName] = ()) -> Compiler:
     """What makes a code object (V4) of a source on this machine.
 
     Args:
+        gfx: the GPU, which decides on the least version of clang.
         defects: those of the gem5 that runs it: what clang writes is changed for them. Assembly is not: its
             author chose the instructions.
 
@@ -89,7 +90,7 @@ def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler
     """
     if language(source) == "triton":
         return triton_compiler(defects)
-    found = _compiler(source, language(source))
+    found = _compiler(source, language(source), gfx)
     return correcting(found, defects) if defects and is_compiled(source) else found
 
 
@@ -127,10 +128,10 @@ def check_gpu(source: Path, gfx: str) -> None:
         raise ConfigError("Triton does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy)
 
 
-def _compiler(source: Path, kind: Language) -> Compiler:
+def _compiler(source: Path, kind: Language, gfx: str) -> Compiler:
     if kind == "object":
         return Compiler("a copy", (), (), "a copy of the code object")
-    opencl = host_compiler(code_object=4)
+    opencl = host_compiler(code_object=4, gfx=gfx)
     clang = opencl.command[0]
     version = opencl.identity.partition("\n")[0]
     libraries = next(word for word in opencl.command if word.startswith("--rocm-device-lib-path="))
@@ -166,7 +167,7 @@ def own_object(
     source = root / program
     check_gpu(source, gfx)
     row = Row(program, arguments, workload)
-    return kernel_object(row, gfx, own_compiler(source, defects).identity, source_identity(source))
+    return kernel_object(row, gfx, own_compiler(source, gfx, defects).identity, source_identity(source))
 
 
 @lru_cache(maxsize=256)
@@ -220,7 +221,7 @@ def compile_own(
     """
     source = (root / row.program).resolve()
     check_gpu(source, gfx)
-    compiler = own_compiler(source, defects)
+    compiler = own_compiler(source, gfx, defects)
     if language(source) != "object":
         compile_source(source, row, gfx, compiler, out)
         return
