@@ -152,9 +152,17 @@ def _used(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement reads; a tuner's arguments are none of them."""
     for function in defined([statement]):
         function.decorator_list = [each for each in function.decorator_list if dotted(each) not in TUNERS]
+    local = {each.arg for each in ast.walk(statement) if isinstance(each, ast.arg)}
+    if isinstance(statement, ast.FunctionDef):
+        local |= {name for name, read in _names(statement) if not read}
+    yield from (name for name, read in _names(statement) if read and name not in local)
+
+
+def _names(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
+    """The names in a statement, and whether it reads them there."""
     for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
+        if isinstance(node, ast.Name):
+            yield node.id, isinstance(node.ctx, ast.Load)
 
 
 @lru_cache(maxsize=256)

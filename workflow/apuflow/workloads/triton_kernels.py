@@ -44,8 +44,8 @@ def expected(buffers, parameters):
 def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) -> tuple[Path, ...]:
     """Write the workload of a file of Triton kernels, a copy of that file, and a reference to fill in.
 
-    Every ``@triton.jit`` function that returns nothing and that no other one calls becomes a launch. Returns the
-    files.
+    Every ``@triton.jit`` function that returns nothing and that no other one calls becomes a launch.
+    Returns the files.
 
     Raises:
         ConfigError: the name cannot be used, or the file has no such function.
