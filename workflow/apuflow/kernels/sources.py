@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -16,10 +16,20 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
+from apuflow.core.gpus import GPUS
 from apuflow.kernels.triton_file import imported
-from apuflow.launcher.corrections import CORRECTIONS_VERSION, correcting, replaced
+from apuflow.launcher.corrections import CORRECTIONS_VERSION, correcting, replaced, without_features
 from apuflow.launcher.defects import DefectName
-from apuflow.miopen.compiler import Compiler, CompilerFailure, compile_source, digest, host_compiler
+from apuflow.launcher.object_changes import finishing
+from apuflow.miopen.compiler import (
+    Compiler,
+    CompilerFailure,
+    compile_source,
+    device_bitcode,
+    digest,
+    host_compiler,
+    library_flags,
+)
 from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import KernelObject, included, kernel_object
@@ -88,10 +98,14 @@ def own_compiler(source: Path, gfx: str = "", defects: Collection[DefectName] = 
     Raises:
         EngineError: no clang with an AMDGPU target; not for code objects, which need none.
     """
-    if language(source) == "triton":
-        return triton_compiler(defects)
-    found = _compiler(source, language(source), gfx)
-    return correcting(found, defects) if defects and is_compiled(source) else found
+    kind = language(source)
+    if kind == "triton":
+        found = triton_compiler(defects)
+    else:
+        found = _compiler(source, kind, gfx, without_features(gfx, defects))
+        if defects and is_compiled(source):
+            found = correcting(found, defects)
+    return finishing(found, defects) if defects and gfx in GPUS and GPUS[gfx].runs_as else found
 
 
 def is_compiled(source: Path) -> bool:
@@ -128,20 +142,21 @@ def check_gpu(source: Path, gfx: str) -> None:
         raise ConfigError("Triton does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy)
 
 
-def _compiler(source: Path, kind: Language, gfx: str) -> Compiler:
+def _compiler(source: Path, kind: Language, gfx: str, features: Sequence[str]) -> Compiler:
     if kind == "object":
         return Compiler("a copy", (), (), "a copy of the code object")
     opencl = host_compiler(code_object=4, gfx=gfx)
     clang = opencl.command[0]
     version = opencl.identity.partition("\n")[0]
-    libraries = next(word for word in opencl.command if word.startswith("--rocm-device-lib-path="))
+    without = tuple(w for each in features for w in ("-Xclang", "-target-feature", "-Xclang", each))
     if kind == "opencl":  # messages then name arguments as the source does
-        flags = (*opencl.flags, "-cl-kernel-arg-info")
-        return replace(opencl, flags=flags, identity=f"{opencl.identity}\n{flags[-1]}")
+        more = ("-cl-kernel-arg-info", *without)
+        return replace(opencl, flags=(*opencl.flags, *more), identity="\n".join((opencl.identity, *more)))
     if kind == "hip":
         command: tuple[str, ...] = (
             *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
-            *(f"-I{HEADERS}", libraries, "-O3", *_IMPLIED.get(source.suffix, ())),
+            *(f"-I{HEADERS}", *library_flags(device_bitcode(), gfx, "hip"), "-O3"),
+            *(*_IMPLIED.get(source.suffix, ()), *without),
         )
         gpu_option, known = (
             "--offload-arch=",
@@ -236,7 +251,7 @@ def compile_own(
         )
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(out) as part:
-        part.write_bytes(data)
+        part.write_bytes(compiler.finish(data))
 
 
 @contextmanager
