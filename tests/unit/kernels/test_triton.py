@@ -27,6 +27,7 @@ import triton.language as tl
 from helpers import scaled
 
 DEVICE = a_module_that_nobody_has.device()
+row = DEVICE.empty(1)
 FACTOR = tl.constexpr(2)
 
 
@@ -245,8 +246,8 @@ def other(kernel: str, arguments: str, more: str = "") -> str:
         ),
         (other("tuned", "x, 64"), "launches.0.constexprs", "autotune[\\s\\S]*num_warps, BLOCK"),
         (other("tuned", "x, 64", ", constexprs: {BLOCK: 64}"), "launches.0.constexprs", "autotune"),
-        (other("ptx", "x"), "launches.0.kernel", "NVIDIA's GPUs: PTX instructions \\(line 28\\)"),
-        (other("cuda", "x"), "launches.0.kernel", r"NVIDIA's GPUs: tl.extra.cuda.smid \(line 33\)"),
+        (other("ptx", "x"), "launches.0.kernel", "NVIDIA's GPUs: PTX instructions \\(line 29\\)"),
+        (other("cuda", "x"), "launches.0.kernel", r"NVIDIA's GPUs: tl.extra.cuda.smid \(line 34\)"),
         (
             changed("{type: type, elements: rows * columns, contents: touch}", "{type: fp8, elements: 1}"),
             "type",

@@ -23,6 +23,11 @@ def twice(value):
 
 
 @triton.jit
+def unused(value):
+    return value
+
+
+@triton.jit
 def norm(x_ptr, weight, result, count, n_columns, eps, BLOCK: tl.constexpr, FAST: tl.constexpr = True):
     row = tl.program_id(0)
     start = x_ptr + row * n_columns

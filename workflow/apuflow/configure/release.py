@@ -14,7 +14,7 @@ from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
 from apuflow.configure.structure_rules import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
-from apuflow.core.gpus import GPUS, BuildTarget
+from apuflow.core.gpus import GPUS, BuildTarget, gpu
 from apuflow.core.record import ReleaseFacts
 from apuflow.forms.table import read, table_file
 from apuflow.launcher.defects import DefectName, Known
@@ -98,6 +98,9 @@ class Capabilities(Model):
     instruction_defects: dict[BuildTarget, ListOf[DefectName]] = Field(
         description="by gem5 build: instructions that it executes wrongly "
         "(docs/explanation/what-gem5-gets-wrong.md)"
+    )
+    later_defects: ListOf[DefectName] = Field(
+        (), description="those of the GPUs that run as another (gfx906 and later), beside them"
     )
 
 
@@ -193,7 +196,9 @@ class Release(Model):
 
     def instruction_defects(self, gfx: str) -> tuple[DefectName, ...]:
         """Instructions that the build for a GPU architecture executes wrongly."""
-        return self.capabilities.instruction_defects.get(self.build_target(gfx), ())
+        known = self.capabilities
+        later = known.later_defects if gpu(gfx).runs_as else ()
+        return (*known.instruction_defects.get(self.build_target(gfx), ()), *later)
 
     def known(self, gfx: str, root: Path = Path()) -> Known:
         """What is known of the instructions of the build for a GPU architecture.

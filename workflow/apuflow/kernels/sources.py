@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -16,10 +16,20 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
+from apuflow.core.gpus import GPUS
 from apuflow.kernels.triton_file import imported
-from apuflow.launcher.corrections import CORRECTIONS_VERSION, correcting, replaced
+from apuflow.launcher.corrections import CORRECTIONS_VERSION, correcting, replaced, without_features
 from apuflow.launcher.defects import DefectName
-from apuflow.miopen.compiler import Compiler, CompilerFailure, compile_source, digest, host_compiler
+from apuflow.launcher.object_changes import finishing
+from apuflow.miopen.compiler import (
+    Compiler,
+    CompilerFailure,
+    compile_source,
+    device_bitcode,
+    digest,
+    host_compiler,
+    library_flags,
+)
 from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import KernelObject, included, kernel_object
@@ -45,8 +55,8 @@ _TRITON_STEP: Final = "1"
 """Raise it when ``triton_process`` makes another object of the same launch."""
 _WITHOUT: Final[Mapping[str, frozenset[DefectName]]] = {
     "-sdwa": frozenset({"ignored_sdwa", "refused_sdwa"}),
-    "-fma-mix-insts": frozenset({"refused_sdwa"}),
-    "-packed-fp32-ops": frozenset({"refused_sdwa"}),
+    "-fma-mix-insts": frozenset({"refused_mix"}),
+    "-packed-fp32-ops": frozenset({"packed_constants", "packed_signs"}),
 }
 """Features of the GPU that code does without where a gem5 has one of these defects."""
 _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_runtime.h")}
@@ -77,20 +87,25 @@ def is_own(program: str) -> bool:
     return "/" in program
 
 
-def own_compiler(source: Path, defects: Collection[DefectName] = ()) -> Compiler:
+def own_compiler(source: Path, gfx: str = "", defects: Collection[DefectName] = ()) -> Compiler:
     """What makes a code object (V4) of a source on this machine.
 
     Args:
+        gfx: the GPU, which decides on the least version of clang.
         defects: those of the gem5 that runs it: what clang writes is changed for them. Assembly is not: its
             author chose the instructions.
 
     Raises:
         EngineError: no clang with an AMDGPU target; not for code objects, which need none.
     """
-    if language(source) == "triton":
-        return triton_compiler(defects)
-    found = _compiler(source, language(source))
-    return correcting(found, defects) if defects and is_compiled(source) else found
+    kind = language(source)
+    if kind == "triton":
+        found = triton_compiler(defects)
+    else:
+        found = _compiler(source, kind, gfx, without_features(gfx, defects))
+        if defects and is_compiled(source):
+            found = correcting(found, defects)
+    return finishing(found, defects) if defects and gfx in GPUS and GPUS[gfx].runs_as else found
 
 
 def is_compiled(source: Path) -> bool:
@@ -127,20 +142,21 @@ def check_gpu(source: Path, gfx: str) -> None:
         raise ConfigError("Triton does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy)
 
 
-def _compiler(source: Path, kind: Language) -> Compiler:
+def _compiler(source: Path, kind: Language, gfx: str, features: Sequence[str]) -> Compiler:
     if kind == "object":
         return Compiler("a copy", (), (), "a copy of the code object")
-    opencl = host_compiler(code_object=4)
+    opencl = host_compiler(code_object=4, gfx=gfx)
     clang = opencl.command[0]
     version = opencl.identity.partition("\n")[0]
-    libraries = next(word for word in opencl.command if word.startswith("--rocm-device-lib-path="))
+    without = tuple(w for each in features for w in ("-Xclang", "-target-feature", "-Xclang", each))
     if kind == "opencl":  # messages then name arguments as the source does
-        flags = (*opencl.flags, "-cl-kernel-arg-info")
-        return replace(opencl, flags=flags, identity=f"{opencl.identity}\n{flags[-1]}")
+        more = ("-cl-kernel-arg-info", *without)
+        return replace(opencl, flags=(*opencl.flags, *more), identity="\n".join((opencl.identity, *more)))
     if kind == "hip":
         command: tuple[str, ...] = (
             *(clang, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-std=c++17"),
-            *(f"-I{HEADERS}", libraries, "-O3", *_IMPLIED.get(source.suffix, ())),
+            *(f"-I{HEADERS}", *library_flags(device_bitcode(), gfx, "hip"), "-O3"),
+            *(*_IMPLIED.get(source.suffix, ()), *without),
         )
         gpu_option, known = (
             "--offload-arch=",
@@ -166,7 +182,7 @@ def own_object(
     source = root / program
     check_gpu(source, gfx)
     row = Row(program, arguments, workload)
-    return kernel_object(row, gfx, own_compiler(source, defects).identity, source_identity(source))
+    return kernel_object(row, gfx, own_compiler(source, gfx, defects).identity, source_identity(source))
 
 
 @lru_cache(maxsize=256)
@@ -220,7 +236,7 @@ def compile_own(
     """
     source = (root / row.program).resolve()
     check_gpu(source, gfx)
-    compiler = own_compiler(source, defects)
+    compiler = own_compiler(source, gfx, defects)
     if language(source) != "object":
         compile_source(source, row, gfx, compiler, out)
         return
@@ -235,7 +251,7 @@ def compile_own(
         )
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(out) as part:
-        part.write_bytes(data)
+        part.write_bytes(compiler.finish(data))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -70,7 +70,16 @@ def parsed(source: Path) -> ast.Module:
 @lru_cache(maxsize=256)
 def functions(source: Path) -> Mapping[str, Function]:
     """The functions of a file, by name; raises as :func:`parsed`."""
-    return {each.name: _function(each) for each in parsed(source).body if isinstance(each, ast.FunctionDef)}
+    return {each.name: _function(each) for each in defined(parsed(source).body)}
+
+
+def defined(statements: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The functions that statements define, also under conditions."""
+    for each in statements:
+        if isinstance(each, ast.FunctionDef):
+            yield each
+        elif isinstance(each, (ast.If, ast.Try, ast.With)):
+            yield from defined(node for node in ast.iter_child_nodes(each) if isinstance(node, ast.stmt))
 
 
 def _function(node: ast.FunctionDef) -> Function:
@@ -141,20 +150,26 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 def _used(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement reads; a tuner's arguments are none of them."""
+    for function in defined([statement]):
+        function.decorator_list = [each for each in function.decorator_list if dotted(each) not in TUNERS]
+    local = {each.arg for each in ast.walk(statement) if isinstance(each, ast.arg)}
     if isinstance(statement, ast.FunctionDef):
-        statement.decorator_list = [each for each in statement.decorator_list if dotted(each) not in TUNERS]
+        local |= {name for name, read in _names(statement) if not read}
+    yield from (name for name, read in _names(statement) if read and name not in local)
+
+
+def _names(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
+    """The names in a statement, and whether it reads them there."""
     for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
+        if isinstance(node, ast.Name):
+            yield node.id, isinstance(node.ctx, ast.Load)
 
 
 @lru_cache(maxsize=256)
 def foreign(source: Path, name: str) -> str | None:
     """What a kernel uses that NVIDIA's GPUs alone have, with its line; None: nothing that is known."""
-    for statement in needed(parsed(source), name):
-        if not isinstance(statement, ast.FunctionDef):
-            continue
-        for node in ast.walk(statement):
+    for function in defined(needed(parsed(source), name)):
+        for node in ast.walk(function):
             if isinstance(node, ast.Call) and dotted(node).endswith("inline_asm_elementwise"):
                 texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
                 if any(isinstance(text, str) and _PTX.search(text) for text in texts):

@@ -175,8 +175,8 @@ def _located(error: Exception, source: Path) -> str:
     what = (inner.error_message if isinstance(inner, CompilationError) else None) or (
         str(inner) if not isinstance(inner, CompilationError) else "it does not compile"
     )
-    known = [each for module in list(sys.modules.values()) for each in vars(module).values()]
-    functions = [each for each in known if isinstance(each, JITCallable)]
+    beside = [module for module in sys.modules.values() if _lies_in(module, source.parent)]
+    functions = [each for module in beside for each in vars(module).values() if isinstance(each, JITCallable)]
     for each in reversed(met):
         if not isinstance(each, CompilationError) or not hasattr(each.node, "lineno"):
             continue
@@ -186,6 +186,11 @@ def _located(error: Exception, source: Path) -> str:
             shown = source.read_text(encoding="utf-8").splitlines()[line - 1]
             return f"{source}:{line}:{each.node.col_offset + 1}: error: {what}\n{shown}"
     return f"{source}: error: {type(inner).__name__}: {what}"
+
+
+def _lies_in(module: ModuleType, directory: Path) -> bool:
+    file = vars(module).get("__file__")
+    return isinstance(file, str) and Path(file).parent == directory
 
 
 if __name__ == "__main__":

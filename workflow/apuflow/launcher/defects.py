@@ -24,6 +24,9 @@ DefectName: TypeAlias = Literal[
     "refused_dpp", "mirrored_lanes", "kept_lanes", "byte_permutation", "wide_literals", "first_lane_register",
     "scalar_sdwa", "split_pairs", "lds_triples", "wide_scratch", "ignored_signs", "ignored_choice_signs",
     "refused_choice_signs", "output_modifiers", "negative_fractions", "buffer_pairs", "skipped_swizzles",
+    "misread_fmac", "refused_packs", "refused_mix", "packed_constants", "packed_signs", "mirrored_rows",
+    "bounded_dpp", "refused_caches", "refused_modes", "scaled_sums", "matrix_numbers", "preloaded_arguments",
+    "packed_work_items", "rounded_products", "single_sums", "half_conversions",
 ]  # fmt: skip
 """Names of defects in a release's file."""
 
@@ -247,6 +250,131 @@ DEFECTS = (
         "nothing is moved: the result's register keeps what was there",
         "insts/ds.cc (instructions.cc before v24.0), DS_SWIZZLE_B32 without the flag MemoryRef, and "
         "gpu-compute/schedule_stage.cc, which gives such an instruction no execution mask",
+    ),
+    # of GPUs that gem5 is not told of -------------------------------------------------------------------
+    Defect(
+        "misread_fmac",
+        "v_fmac_f64 (gfx90a, gfx942)",
+        r"v_fmac_f64",
+        "it is taken for v_mul_legacy_f32, whose operation code it has on Vega",
+        "gpu_decoder.cc, tableDecodePrimary",
+    ),
+    Defect(
+        "refused_packs",
+        "v_pack_b32_f16",
+        r"v_pack_b32_f16",
+        "gem5 ends: it has no such instruction",
+        "gpu_decoder.cc, decode_OPU_VOP3__V_PACK_B32_F16",
+        ends_gem5=True,
+    ),
+    Defect(
+        "refused_mix",
+        "v_fma_mix_f32, v_fma_mixlo_f16, v_fma_mixhi_f16",
+        r"v_fma_mix\w*",
+        "gem5 ends: it has no such instruction",
+        "gpu_decoder.cc, SubDecode_OP_VOP3P",
+        ends_gem5=True,
+    ),
+    Defect(
+        "packed_constants",
+        "v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32 with an inline constant",
+        r"v_pk_(?:add|mul|fma)_f32(?=.*, -?\d)",
+        "the constant is taken for a 64-bit number, whose lower half is 0",
+        "operand.hh, OpTraits",
+    ),
+    Defect(
+        "packed_signs",
+        "v_pk_fma_f32 with neg_lo, neg_hi",
+        r"v_pk_fma_f32(?=.* neg_(?:lo|hi):)",
+        "the sign of the first operand is taken for all three",
+        "insts/vop3p.cc, V_PK_FMA_F32::execute",
+    ),
+    Defect(
+        "mirrored_rows",
+        "DPP with row_mirror, row_half_mirror",
+        r"v_\w+_dpp(?=.* row_(?:half_)?mirror\b)",
+        "lanes come from the wrong places",
+        "insts/inst_util.hh, dppInstImpl",
+    ),
+    Defect(
+        "bounded_dpp",
+        "v_add_u32_dpp, v_max_f32_dpp, ... with bound_ctrl",
+        rf"v_(?!(?:{_DPP})_)\w+_dpp(?=.* row_mask:0xf bank_mask:0xf bound_ctrl)",
+        "gem5 ends (v24.0: the first operand is the instruction's second word)",
+        "insts/vop2.cc, panic_if(isDPPInst())",
+        ends_gem5=True,
+    ),
+    Defect(
+        "refused_caches",
+        "buffer_wbl2, buffer_inv (gfx90a, gfx942)",
+        r"buffer_(?:wbl2|inv)\b",
+        "gem5 ends: it has no such instruction",
+        "gpu_decoder.cc, SubDecode_OP_MUBUF",
+        ends_gem5=True,
+    ),
+    Defect(
+        "refused_modes",
+        "s_setreg_imm32_b32 of rounding and denormals",
+        r"s_setreg_imm32_b32(?= hwreg\(HW_REG_MODE, (?:2|6), 2\))",
+        "gem5 ends: it does not set these modes",
+        "insts/sopk.cc, S_SETREG_IMM32_B32::execute",
+        ends_gem5=True,
+    ),
+    Defect(
+        "scaled_sums",
+        "s_lshl1_add_u32 to s_lshl4_add_u32",
+        r"s_lshl[1-4]_add_u32",
+        "gem5 ends: it has no such instruction",
+        "gpu_decoder.cc, tableDecodePrimary",
+        ends_gem5=True,
+    ),
+    Defect(
+        "matrix_numbers",
+        "v_mfma_f32_32x32x8bf16_1k (gfx90a)",
+        r"v_mfma_f32_32x32x8bf16_1k",
+        "gem5 ends: it knows gfx942's operation code alone",
+        "gpu_decoder.cc, SubDecode_OP_VOP3P",
+        ends_gem5=True,
+    ),
+    Defect(
+        "preloaded_arguments",
+        "kernels with arguments in scalar registers (gfx90a, gfx942)",
+        r"(?!)",  # the kernel's descriptor says it, no instruction
+        "workgroup numbers are where the arguments should be",
+        "gpu-compute/wavefront.cc, initRegState",
+    ),
+    Defect(
+        "packed_work_items",
+        "workgroups of two or three dimensions (gfx90a, gfx942)",
+        r"(?!)",
+        "work-item numbers y and z are in v1 and v2, the kernel expects them in v0",
+        "gpu-compute/wavefront.cc, initRegState",
+    ),
+    Defect(
+        "rounded_products",
+        "v_mfma_f32_..._f16, v_mfma_f32_..._bf16",
+        r"v_mfma_f32_\w*f16\w*",
+        "each product is rounded to the type of its factors before it is added (1 in 2^11, bf16: 2^8); one "
+        "above 65,504 becomes rubbish",
+        "insts/vop3p_mai.hh, Inst_VOP3P_MAI__V_MFMA; common/dtype/mxfp_convert.hh",
+        seldom=True,
+    ),
+    Defect(
+        "single_sums",
+        "v_mfma_f64_...",
+        r"v_mfma_f64_\w+",
+        "sums are kept in single precision",
+        "insts/vop3p_mai.hh, Inst_VOP3P_MAI__V_MFMA",
+        seldom=True,
+    ),
+    Defect(
+        "half_conversions",
+        "v_cvt_f16_f32",
+        r"v_cvt_f16_f32(?:_e32|_e64|_sdwa)?",
+        "one result in eight is off by a unit in the last place; above 65,504 it wraps instead of giving "
+        "infinity; below 2.9e-8 it is rubbish up to 6e-5",
+        "common/dtype/mxfp_convert.hh, convertMXFP",
+        seldom=True,
     ),
 )
 

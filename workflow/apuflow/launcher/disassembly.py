@@ -28,7 +28,7 @@ _CALL: Final = "s_swappc_b64"
 def disassembled(path: Path, gfx: str, *options: str) -> str:
     """Output of the llvm-objdump next to the machine's clang for a code object; "" without one."""
     try:
-        tool = Path(host_compiler(code_object=4).command[0]).resolve().with_name("llvm-objdump")
+        tool = Path(host_compiler(code_object=4, gfx=gfx).command[0]).resolve().with_name("llvm-objdump")
         command = [str(tool), *(options or ("-d",)), f"--mcpu={gfx}", str(path)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.SubprocessError, EngineError):

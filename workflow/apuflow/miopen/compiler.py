@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
+from apuflow.core.gpus import gpu
 from apuflow.miopen.elf import BrokenObject, CodeObject, read_code_object
 from apuflow.miopen.launch import Row
 
@@ -25,11 +27,14 @@ Runner: TypeAlias = Callable[[Sequence[str], Path, Path], int]
 """Runs a command in a directory, appends its output to a log file, returns its exit status."""
 
 CLANGS: Final = ("clang-15", "clang-16", "clang-14", "clang-17", "clang", "/opt/rocm/llvm/bin/clang")
+LATER_CLANGS: Final = ("clang-19", "clang-18", "clang-17", "clang-20", "clang", "/opt/rocm/llvm/bin/clang")
+"""For GPUs that the first ones do not know."""
 DEVICE_LIBRARIES: Final = (
     "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
     "/usr/lib/amdgcn/bitcode",
     "/opt/rocm/amdgcn/bitcode",
 )
+_SAME_LIBRARY: Final = {"gfx942": "940"}
 CLANG_OCL: Final = "/opt/rocm/bin/clang-ocl"
 CLANG_OCL_FLAGS: Final = ("-Wno-everything", "-Xclang", "-target-feature", "-Xclang", "+code-object-v3")
 """What MIOpen 2.9 appends (``hipoc_program.cpp``), and upstream's ``generate_cachefiles.py`` with it."""
@@ -44,6 +49,7 @@ class Compiler:
         flags: arguments behind the kernel's own.
         identity: version and flags; part of an object's name.
         corrected: changes the assembly before it becomes an object; None: no change.
+        finished: changes the object; None: no change.
     """
 
     name: str
@@ -52,6 +58,11 @@ class Compiler:
     identity: str
     gpu_option: str = "-mcpu="
     corrected: Callable[[str], str] | None = None
+    finished: Callable[[bytes], bytes] | None = None
+
+    def finish(self, data: bytes) -> bytes:
+        """An object as it is to be."""
+        return data if self.finished is None else self.finished(data)
 
     def command_line(self, arguments: Sequence[str], gfx: str, source: Path, out: Path) -> list[str]:
         """The argument vector for one kernel."""
@@ -60,7 +71,11 @@ class Compiler:
 
 
 def host_compiler(
-    clang: str | None = None, device_libraries: str | Path | None = None, *, code_object: Literal[3, 4, 5] = 3
+    clang: str | None = None,
+    device_libraries: str | Path | None = None,
+    *,
+    code_object: Literal[3, 4, 5] = 3,
+    gfx: str = "",
 ) -> Compiler:
     """clang's AMDGPU target on this machine.
 
@@ -70,15 +85,38 @@ def host_compiler(
             the first of ``DEVICE_LIBRARIES`` that exists.
         code_object: ABI version. 3 is what the runtime of ROCm 4.0 loads; 4 leaves xnack open, which the
             launcher without a runtime needs on gfx801.
+        gfx: the GPU, for one that needs a newer clang; "" takes the oldest that works.
 
     Raises:
         EngineError: a tool is missing; the message names its package.
     """
     remedy = "apt install clang-15 lld-15 rocm-device-libs, or compile in the image with clang-ocl"
+    least = gpu(gfx).least_clang if gfx else 0
+    if least:
+        remedy = "apt install clang-19 lld-19 rocm-device-libs"
     clang = clang or os.environ.get("APUFLOW_CLANG")
-    program = next((path for name in ([clang] if clang else CLANGS) if (path := shutil.which(name))), None)
+    names = [clang] if clang else LATER_CLANGS if least else CLANGS
+    program = next((path for name in names if (path := shutil.which(name)) and _release(path) >= least), None)
     if program is None:
-        raise EngineError("no clang with an AMDGPU target", key="clang", value=clang, remedy=remedy)
+        message = f"no clang of release {least} or later, which {gfx} needs" if least else None
+        raise EngineError(
+            message or "no clang with an AMDGPU target", key="clang", value=clang, remedy=remedy
+        )
+    bitcode = device_bitcode(device_libraries, remedy)
+    version = _output(program, "--version").partition("\n")[0]
+    if "amdgcn" not in _output(program, "--print-targets"):
+        raise EngineError("this clang has no AMDGPU target", key="clang", value=program, remedy=remedy)
+    command = (
+        *(program, "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header"),
+        *("--target=amdgcn-amd-amdhsa", *library_flags(bitcode, gfx, "opencl"), "-O3"),
+    )
+    flags = ("-Wno-everything", f"-mcode-object-version={code_object}")
+    identity = "\n".join((version, *command[1:], *flags))
+    return Compiler(f"{version} (code object v{code_object})", command, flags, identity)
+
+
+def device_bitcode(device_libraries: str | Path | None = None, remedy: str = "") -> Path:
+    """The directory of ROCm's bitcode; see ``host_compiler``."""
     named = device_libraries or os.environ.get("HIP_DEVICE_LIB_PATH")
     places = [named] if named else DEVICE_LIBRARIES
     bitcode = next((Path(place) for place in places if (Path(place) / "ockl.bc").is_file()), None)
@@ -89,16 +127,33 @@ def host_compiler(
             value=str(named or ", ".join(DEVICE_LIBRARIES)),
             remedy=f"{remedy}; HIP_DEVICE_LIB_PATH may name their directory",
         )
-    version = _output(program, "--version").partition("\n")[0]
-    if "amdgcn" not in _output(program, "--print-targets"):
-        raise EngineError("this clang has no AMDGPU target", key="clang", value=program, remedy=remedy)
-    command = (
-        *(program, "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header"),
-        *("--target=amdgcn-amd-amdhsa", f"--rocm-device-lib-path={bitcode}", "-O3"),
+    return bitcode
+
+
+def library_flags(bitcode: Path, gfx: str, language: Literal["opencl", "hip"]) -> tuple[str, ...]:
+    """What makes clang link ROCm's bitcode.
+
+    Releases without a file for a GPU, for which clang would stop, have one of a GPU with the same functions:
+    then each file is named, those that clang itself chooses for this language (its ROCMToolChain).
+    """
+    version = _SAME_LIBRARY.get(gfx)
+    if version is None or (bitcode / f"oclc_isa_version_{gfx.removeprefix('gfx')}.bc").is_file():
+        return (f"--rocm-device-lib-path={bitcode}",)
+    root = "on" if language == "hip" else "off"
+    names = (
+        *(("hip", "ocml", "ockl") if language == "hip" else ("opencl", "ocml", "ockl")),
+        *("oclc_daz_opt_off", "oclc_unsafe_math_off", "oclc_finite_only_off"),
+        *(f"oclc_correctly_rounded_sqrt_{root}", "oclc_wavefrontsize64_on", "oclc_abi_version_400"),
+        f"oclc_isa_version_{version}",
     )
-    flags = ("-Wno-everything", f"-mcode-object-version={code_object}")
-    identity = "\n".join((version, *command[1:], *flags))
-    return Compiler(f"{version} (code object v{code_object})", command, flags, identity)
+    linked = (("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(bitcode / f"{name}.bc")) for name in names)
+    return ("-nogpulib", *(word for words in linked for word in words))
+
+
+def _release(program: str) -> int:
+    """The number in ``clang version 19.1.7``; 0 without one."""
+    found = re.search(r"clang version (\d+)", _output(program, "--version"))
+    return int(found[1]) if found else 0
 
 
 def assembler(clang: Compiler) -> Compiler:
@@ -203,7 +258,7 @@ def compile_source(
             if isinstance(found, str):
                 raise _failure(found, gfx, row, compiler, log, command)
             with atomic_write(out) as part:
-                shutil.copyfile(made, part)
+                part.write_bytes(compiler.finish(made.read_bytes()))
     except OSError as error:
         raise EngineError(
             f"cannot write the kernel object: {error.strerror}",

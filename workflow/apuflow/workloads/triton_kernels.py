@@ -14,7 +14,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_files
 from apuflow.kernels.sources import source_files
-from apuflow.kernels.triton_file import Function, dotted, functions, parsed
+from apuflow.kernels.triton_file import Function, defined, dotted, functions, parsed
 
 _SIZE: Final = 64
 """Of every number that only the user knows."""
@@ -44,7 +44,8 @@ def expected(buffers, parameters):
 def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) -> tuple[Path, ...]:
     """Write the workload of a file of Triton kernels, a copy of that file, and a reference to fill in.
 
-    Every ``@triton.jit`` function that no other one calls becomes a launch. Returns the files.
+    Every ``@triton.jit`` function that returns nothing and that no other one calls becomes a launch.
+    Returns the files.
 
     Raises:
         ConfigError: the name cannot be used, or the file has no such function.
@@ -52,8 +53,9 @@ def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) ->
     target = Path(paths.workload_file(name))
     check_new_name(name, "workload", root / target, force=force)
     tree = parsed(path)
-    called = {dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    kernels = [each for each in functions(path).values() if each.jitted and each.name not in called]
+    helpers = {dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    helpers |= {each.name for each in defined(tree.body) if _returns(each)}
+    kernels = [each for each in functions(path).values() if each.jitted and each.name not in helpers]
     if not kernels:
         what, remedy = (
             "the file has no function with @triton.jit to launch",
@@ -72,6 +74,10 @@ def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) ->
     return tuple(root / file for file in files)
 
 
+def _returns(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(function))
+
+
 def _document(tree: ast.Module, kernels: list[Function], source: str) -> tuple[dict[str, Any], list[str]]:
     """The workload, and the buffers that its kernels write."""
     parameters: dict[str, int] = {"warps": 4}
@@ -79,9 +85,7 @@ def _document(tree: ast.Module, kernels: list[Function], source: str) -> tuple[d
     launches = []
     outputs: dict[str, None] = {}
     for kernel in kernels:
-        body = next(
-            each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == kernel.name
-        )
+        body = next(each for each in defined(tree.body) if each.name == kernel.name)
         read, written = set(_pointers(body, "load")), set(_pointers(body, "store"))
         arguments: list[str | float] = []
         for name in kernel.parameters:

@@ -1,0 +1,142 @@
+"""The shipped Triton kernels against their references, and these against other formulas."""
+
+from __future__ import annotations
+
+import math
+import runpy
+import shutil
+from typing import Any
+
+import needs
+import numpy as np
+import pytest
+from places import ROOT
+
+from apuflow.configure import load_workload
+from apuflow.configure.kernel_workload import KernelsWorkload
+from apuflow.core.errors import ApuflowError, ConfigError
+from apuflow.kernels.interpreted import interpret_program
+from apuflow.kernels.metadata import read_kernels
+from apuflow.kernels.program import OwnProgram
+from apuflow.kernels.reference import tolerance
+from apuflow.kernels.sources import compiled, triton_compiler
+
+KERNELS = ROOT / "configs/workloads/kernels/triton"
+SMALL: dict[str, list[dict[str, int | str]]] = {
+    "decode_attention": [{"batch": 2, "heads": 2, "capacity": 96, "type": "bfloat16"}],
+    "embedding": [{"tokens": 3, "words": 9, "columns": 48, "block": 32}],
+    "flash_attention": [
+        {"sequence": 80},
+        {"sequence": 64, "head": 128, "group": 2, "causal": 0, "warps": 8, "type": "float"},
+    ],
+    "gelu": [{"n": 1040}],
+    "histogram": [{"n": 1040}],
+    "layer_norm": [{"rows": 2, "columns": 80, "block": 64}],
+    "product": [
+        {"m": 40, "n": 48, "k": 80, "type": "bfloat16"},
+        {"m": 64, "n": 64, "k": 32, "type": "float"},
+    ],
+    "product_split": [{"m": 33, "n": 48, "k": 112, "split": 2}],
+    "rms_norm": [{"rows": 2, "columns": 80, "block": 64, "type": "bfloat16"}],
+    "rotary": [{"positions": 2, "heads": 2}],
+    "softmax": [{"rows": 2, "columns": 80, "block": 32}],
+    "swiglu": [{"n": 1040}],
+    "vector_add": [{"n": 1040}],
+}
+"""Shipped workloads, and small layers of each; sizes that no tile divides where the kernel allows it."""
+
+
+def program(name: str, gfx: str = "gfx942", **layer: int | str) -> OwnProgram:
+    workload = load_workload(f"triton_{name}", ROOT)
+    assert isinstance(workload, KernelsWorkload)
+    errors: list[ConfigError] = []
+    work = workload.work(layer, errors.append)
+    assert work is not None, errors
+    return work.program(4, gfx)
+
+
+def test_all_are_tested() -> None:
+    found = {path.stem for path in (ROOT / "configs/workloads").glob("triton_*.yaml")}
+    assert found == {f"triton_{name}" for name in SMALL}
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"), [(name, layer) for name, layers in SMALL.items() for layer in layers]
+)
+def test_a_kernel_computes_what_its_reference_says(name: str, layer: dict[str, int | str]) -> None:
+    """As the instructions' manual has it, within the tolerance that a run on gem5 is allowed."""
+    try:
+        triton_compiler()
+    except ApuflowError:
+        needs.TRITON.skip()
+    gfx = "gfx90a" if layer.get("type") == "float" else "gfx942"
+    given = program(name, gfx, **layer)
+    codes = {code: compiled(str(code.source), code.arguments, gfx, ROOT) for code in given.codes}
+    try:
+        kernels = {code: read_kernels(path) for code, path in codes.items()}
+        for (kernel,) in kernels.values():
+            assert kernel.private_bytes == 0 and kernel.vector_registers <= 256
+        _, errors = interpret_program(given, kernels, codes, gfx)
+    finally:
+        for path in codes.values():
+            shutil.rmtree(path.parent)
+    assert all(error <= tolerance(given, given.buffer(output)) for output, error in errors.items())
+
+
+def reference(name: str, **parameters: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a reference puts into the buffers, and what it expects of them."""
+    made = runpy.run_path(str(KERNELS / f"{name}_reference.py"))
+    before = made["contents"](parameters)
+    return before, made["expected"]({key: np.ravel(value) for key, value in before.items()}, parameters)
+
+
+def attended(q: Any, k: Any, v: Any) -> Any:
+    """Attention of one query, summed key by key."""
+    weights = [math.exp(float(q @ each) / math.sqrt(len(q))) for each in k]
+    return sum(weight * each for weight, each in zip(weights, v, strict=True)) / sum(weights)
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+def test_flash_attention_of_single_queries(causal: int) -> None:
+    """Head 3 of four reads the keys of head 1 of two."""
+    before, after = reference("flash_attention", heads=4, group=2, sequence=7, head=8, causal=causal)
+    for position in (0, 4, 6):
+        seen = position + 1 if causal else 7
+        wanted = attended(before["q"][3, position], before["k"][1, :seen], before["v"][1, :seen])
+        np.testing.assert_allclose(after["o"][3, position], wanted)
+
+
+def test_decode_attention_of_single_queries() -> None:
+    before, after = reference("decode_attention", batch=2, heads=4, group=2, capacity=10, head=8)
+    assert before["length"].tolist() == [10, 5]
+    for sequence, seen in enumerate((10, 5)):
+        k, v = before["k"][sequence, 1, :seen], before["v"][sequence, 1, :seen]
+        np.testing.assert_allclose(after["o"][sequence, 2], attended(before["q"][sequence, 2], k, v))
+
+
+def test_rotary_keeps_lengths_and_leaves_position_0() -> None:
+    """And the product of two vectors depends on the distance of their positions alone (the paper's 3.2)."""
+    before, after = reference("rotary", positions=5, heads=2, half=4)
+    y = np.asarray(after["y"]).reshape(5, 2, 8)
+    np.testing.assert_allclose(y[0], before["x"][0])
+    np.testing.assert_allclose((y * y).sum(2), (before["x"] ** 2).sum(2))
+    assert before["cosine"][3, 0] == pytest.approx(math.cos(3)) and before["sine"][3, 2] == pytest.approx(
+        math.sin(0.03)
+    )
+
+
+def test_norms_and_activations() -> None:
+    before, after = reference("layer_norm", rows=3, columns=50)
+    plain = (after["y"] - before["bias"]) / before["weight"]
+    np.testing.assert_allclose(plain.mean(1), 0, atol=1e-12)
+    np.testing.assert_allclose(plain.std(1), 1, rtol=1e-4)
+    before, after = reference("rms_norm", rows=3, columns=50)
+    np.testing.assert_allclose(((after["y"] / before["weight"]) ** 2).mean(1), 1, rtol=1e-4)
+    gelu = runpy.run_path(str(KERNELS / "gelu_reference.py"))["expected"]
+    values = gelu({"x": np.array([1.0, -1.0])}, {})["y"]  # the normal distribution's 84.13447 %
+    np.testing.assert_allclose(values, [0.8413447461, 0.8413447461 - 1])
+    before, after = reference("swiglu", n=5)
+    first = float(before["gate"][0])
+    assert after["y"][0] == pytest.approx(first / (1 + math.exp(-first)) * before["up"][0])
+    _, after = reference("softmax", rows=3, columns=20)
+    np.testing.assert_allclose(after["y"].sum(1), 1)
