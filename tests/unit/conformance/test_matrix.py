@@ -9,8 +9,8 @@ import pytest
 from apuflow.conformance import matrix, packed
 from apuflow.conformance.assemble import assembled
 from apuflow.conformance.case import ROUNDS, Case
-from apuflow.conformance.packed_words import features
 from apuflow.forms.features import AT_RUN_TIME
+from apuflow.forms.packed_words import features
 from apuflow.interpret.encodings import decode
 from apuflow.interpret.matrix import shape_of
 from apuflow.interpret.opcodes import PROCESSORS, opcodes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from apuflow.conformance import packed_words, scalar_words
+from apuflow.forms import packed_words, scalar_words
 from apuflow.interpret.encodings import VCC, VECTOR, Dpp, Instruction, Sdwa
 from apuflow.interpret.vector import meaning
 
