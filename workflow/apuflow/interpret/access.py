@@ -7,7 +7,7 @@ is chapter 8.1.5.1 with elements of 4 bytes and an index stride of 64.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -112,26 +112,18 @@ def data_register(found: Instruction, code: int) -> Callable[[Waves], int]:
     return lambda _waves: number
 
 
-def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
-    """What a memory instruction does.
+def memory_step(found: Instruction) -> Step:
+    """What a memory instruction does, but those through buffers.
 
     Raises:
         EngineError: the interpreter does not have it.
     """
-    from apuflow.interpret.buffers import buffer_step
-
     step = None
     match found.encoding:
         case "smem":
             step = _scalar_memory(found)
         case "flat" | "global" | "scratch":
             step = _through(found, _flat_address(found))
-        case "mubuf" | "mtbuf":
-            step = (
-                nothing
-                if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
-                else buffer_step(found, "buffer_pairs" in defects)
-            )
     if step is None:
         raise lacking(found)
     return step
