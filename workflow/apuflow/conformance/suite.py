@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from apuflow.conformance.report import page
 from apuflow.conformance.run import WEIGHT, Judged, Suite, judged
 from apuflow.conformance.simulator import Simulator
 from apuflow.conformance.sources import Sources
-from apuflow.conformance.table import of_judged, table_file, text, worst
+from apuflow.conformance.table import counted, of_judged, table_file, text, worst
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.core.gpus import BuildTarget, gpu
@@ -137,7 +137,10 @@ def results(
     stop = not_executed(wanted.build, wanted.release.options_of)
 
     def likely(form: Form) -> bool:
-        return form.instruction in stop or "sdwa" in form.features or "dpp" in form.features
+        words, name = " ".join(form.features), form.instruction
+        wide = "64" in name and "literal" in words
+        whole = "constant" in words and re.search(r"_f(16|32|64)", name) is not None
+        return wide or whole or name in stop or "sdwa" in form.features or "dpp" in form.features
 
     suite = Suite(some, simulator, wanted.place, jobs, likely, say)
     return list(judged(some, suite.run(), wanted.gfx))
@@ -163,9 +166,8 @@ def described(each: Judged) -> str:
 
 def counts(deciding: Sequence[Judged]) -> Iterator[str]:
     """Forms by encoding and verdict."""
-    table = Counter((each.form.encoding, each.verdict) for each in deciding)
+    table = dict(counted(deciding))
+    table["all"] = {verdict: sum(numbers[verdict] for numbers in table.values()) for verdict in WEIGHT}
     yield f"{'':8}" + "".join(f"{verdict:>9}" for verdict in WEIGHT)
-    for encoding in dict.fromkeys(each.form.encoding for each in deciding):
-        yield f"{encoding:8}" + "".join(f"{table[encoding, verdict]:>9,}" for verdict in WEIGHT)
-    totals = Counter(each.verdict for each in deciding)
-    yield f"{'all':8}" + "".join(f"{totals[verdict]:>9,}" for verdict in WEIGHT)
+    for name, numbers in table.items():
+        yield f"{name:8}" + "".join(f"{numbers[verdict]:>9,}" for verdict in WEIGHT)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -39,6 +40,7 @@ class Row:
         text: the instruction, in LLVM's assembly.
         inputs, got, expected: of the smallest wrong lane.
         message: with which gem5 ended, or why nothing is expected.
+        lanes: wrong results of how many.
         source: gem5's function and its file, below ``src/arch/amdgpu``.
     """
 
@@ -51,6 +53,7 @@ class Row:
     inputs: str = ""
     got: str = ""
     expected: str = ""
+    lanes: str = ""
     message: str = ""
     source: str = ""
 
@@ -67,10 +70,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The table of a release and build; ``about``: what gem5 it was."""
+    """The table of a release and build.
+
+    Attributes:
+        about: what gem5 it was.
+        counts: of forms, by encoding and verdict.
+    """
 
     rows: tuple[Row, ...]
     about: str = ""
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def _by_instruction(self) -> Mapping[tuple[str, str], list[Row]]:
@@ -101,12 +110,16 @@ class Table:
         return frozenset(name for name, every in found.items() if every)
 
 
+def _weight(each: Judged) -> tuple[int, bool]:
+    return WEIGHT.index(each.verdict), each.failure is not None and not each.failure.special
+
+
 def worst(found: Iterable[Judged]) -> list[Judged]:
     """Of each form the case that decides its verdict."""
     by_form: dict[Form, Judged] = {}
     for each in found:
         before = by_form.setdefault(each.form, each)
-        if WEIGHT.index(each.verdict) > WEIGHT.index(before.verdict):
+        if _weight(each) > _weight(before):
             by_form[each.form] = each
     return list(by_form.values())
 
@@ -114,10 +127,18 @@ def worst(found: Iterable[Judged]) -> list[Judged]:
 def of_judged(found: Iterable[Judged], source: Callable[[Form], str], about: str = "") -> Table:
     """The table of what came out of a suite; ``source``: gem5's function of a form."""
     by_instruction = defaultdict[tuple[str, str], list[Judged]](list)
-    for each in worst(found):
+    deciding = worst(found)
+    for each in deciding:
         by_instruction[each.form[:2]].append(each)
     rows = [row for _, some in sorted(by_instruction.items()) for row in _rows(some, source)]
-    return Table(tuple(rows), about)
+    return Table(tuple(rows), about, counted(deciding))
+
+
+def counted(deciding: Iterable[Judged]) -> Mapping[str, Mapping[str, int]]:
+    """Numbers of forms by encoding and verdict."""
+    found = Counter((each.form.encoding, each.verdict) for each in deciding)
+    encodings = dict.fromkeys(encoding for encoding, _ in found)
+    return {each: {verdict: found[each, verdict] for verdict in WEIGHT} for each in encodings}
 
 
 def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
@@ -130,11 +151,11 @@ def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row
     for verdict in WEIGHT[1:]:
         bad = sorted(
             (each for each in some if each.verdict == verdict),
-            key=lambda each: (len(each.form.features), bool(each.taken_from)),
+            key=lambda each: (len(_words(each)), bool(each.taken_from)),
         )
         least: list[Judged] = []
         for each in bad:
-            if not any(set(other.form.features) <= set(each.form.features) for other in least):
+            if not any(_words(other) <= _words(each) for other in least):
                 least.append(each)
         for each in least:
             yield _row(each, source)
@@ -146,17 +167,25 @@ def _row(each: Judged, source: Callable[[Form], str]) -> Row:
         each.form.encoding,
         each.form.instruction,
         each.verdict,
-        frozenset(each.form.features),
+        _words(each),
         each.text,
         wrong.place if wrong else "",
         wrong.inputs if wrong else "",
         wrong.got if wrong else "",
         wrong.expected if wrong else "",
+        wrong.lanes if wrong else "",
         each.message,
         source(each.form) if each.verdict != "unknown" else "",
     )
 
 
+def _words(each: Judged) -> frozenset[str]:
+    """The words of a form, and ``special`` where nothing else is wrong."""
+    words = frozenset(each.form.features)
+    return words | {"special"} if each.failure is not None and each.failure.special else words
+
+
+_COUNTS: Final = re.compile(r"# (\w+): ((?:\w+ \d+(?:, )?)+)")
 _COLUMNS: Final = tuple(field.name for field in fields(Row))
 
 
@@ -165,6 +194,10 @@ def text(table: Table) -> str:
     out = io.StringIO()
     if table.about:
         out.write(f"# {table.about}\n")
+    for encoding, numbers in table.counts.items():
+        out.write(
+            f"# {encoding}: {', '.join(f'{verdict} {number}' for verdict, number in numbers.items())}\n"
+        )
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for row in table.rows:
@@ -187,7 +220,13 @@ def read(path: Path) -> Table:
         raise ConfigError(
             f"cannot read the table of instructions: {error}", file=path, remedy=remedy
         ) from None
-    about = "".join(line[2:].strip() for line in lines if line.startswith("# "))
+    counts, about = dict[str, dict[str, int]](), ""
+    for line in lines:
+        if match := _COUNTS.fullmatch(line.rstrip()):
+            numbers = (each.split() for each in match[2].split(", "))
+            counts[match[1]] = {verdict: int(number) for verdict, number in numbers}
+        elif line.startswith("# "):
+            about = line[2:].strip()
     reader = csv.DictReader(line for line in lines if not line.startswith("#"))
     if tuple(reader.fieldnames or ()) != _COLUMNS:
         said = f"a table of instructions has the columns {', '.join(_COLUMNS)}"
@@ -199,4 +238,4 @@ def read(path: Path) -> Table:
             raise ConfigError(said, file=path, key=f"row {number}", value=values["verdict"], remedy=remedy)
         words = frozenset(values.pop("features").split()) - {_NONE}
         rows.append(Row(**values, features=words))
-    return Table(tuple(rows), about)
+    return Table(tuple(rows), about, counts)
