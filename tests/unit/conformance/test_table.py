@@ -150,7 +150,7 @@ def test_operands_that_are_no_floats_are_not_special() -> None:
     one = np.full((ROUNDS, 1, 64), 1, np.uint32)  # of a float, the smallest subnormal
     number = np.full((ROUNDS, 1, 64), 0x3F800000, np.uint32)
 
-    def found(instruction: str, words: str, vectors: dict[str, np.ndarray]) -> bool:  # type: ignore[type-arg]
+    def found(instruction: str, words: str, vectors: dict[str, np.ndarray]) -> bool:
         form = Form("vop3", instruction)
         return bool(special_operands(Case(form, words, "gfx902", vectors, {}, ("v8",))).any())
 
