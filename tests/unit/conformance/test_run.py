@@ -225,9 +225,10 @@ def verdicts(tried: Suite) -> dict[str, str]:
 
 
 def test_a_suite_goes_on_behind_what_stops_gem5(clang: Compiler, tmp_path: Path) -> None:
-    sdwa = "x.cc:1: panic: SDWA not implemented for v_add_f32"
+    sdwa = "arch/amdgpu/x.cc:1: panic: SDWA not implemented for v_add_f32"
     gem5 = Gem5(
-        {"vop2 v_add_f32 abs0": "x.cc:1: fatal: no", "vop2 v_add_f32 sdwa": sdwa}, ("vop2 v_add_f32 neg0",)
+        {"vop2 v_add_f32 abs0": "arch/amdgpu/x.cc:1: fatal: no", "vop2 v_add_f32 sdwa": sdwa},
+        ("vop2 v_add_f32 neg0",),
     )
     tried = suite(tmp_path, gem5)
     assert verdicts(tried) == {
@@ -239,6 +240,26 @@ def test_a_suite_goes_on_behind_what_stops_gem5(clang: Compiler, tmp_path: Path)
     assert gem5.ran[0][-2:] == ["vop2 v_add_f32 sdwa", "vop2 v_add_f32 sdwa select0:BYTE_1"]
 
 
+def test_a_case_that_harms_the_next_one_is_found(clang: Compiler, tmp_path: Path) -> None:
+    """gem5 panics outside of the instruction's code, in the dispatch behind the harmful one."""
+
+    class Harmed(Gem5):
+        def run(self, some: Sequence[Assembled], directory: Path) -> Ran:
+            ran = super().run(some, directory)
+            forms = self.ran[-1]
+            if "vop2 v_add_f32 abs0" in forms[:-1]:
+                done = forms.index("vop2 v_add_f32 abs0") + 1
+                return Ran(
+                    ran.values[:done], "compute_unit.cc:392: panic: counter for wavefront non-zero", 1.0
+                )
+            return ran
+
+    gem5 = Harmed()
+    found = verdicts(suite(tmp_path, gem5, FORMS[:3]))
+    assert found == {"": "right", "abs0": "stops", "neg0": "right"}
+    assert [len(forms) for forms in gem5.ran] == [3, 2, 2]
+
+
 def test_a_suite_that_was_cut_goes_on(clang: Compiler, tmp_path: Path) -> None:
     class Cut(Gem5):
         def run(self, some: Sequence[Assembled], directory: Path) -> Ran:
@@ -246,7 +267,7 @@ def test_a_suite_that_was_cut_goes_on(clang: Compiler, tmp_path: Path) -> None:
                 raise KeyboardInterrupt
             return super().run(some, directory)
 
-    cut = Cut({"vop2 v_add_f32 neg0": "ended by signal"})
+    cut = Cut({"vop2 v_add_f32 neg0": "arch/amdgpu/x.cc:1: Assertion"})
     with pytest.raises(KeyboardInterrupt):
         suite(tmp_path, cut).run()
     gem5 = Gem5()

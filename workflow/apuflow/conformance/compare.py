@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from apuflow.conformance.assemble import Assembled, registers, stored
 from apuflow.conformance.expected import Values
+from apuflow.conformance.special import special, special_operands
 
 _FLOATS: Final = {16: np.float16, 32: np.float32, 64: np.float64}
 _WORDS: Final = {16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -24,6 +25,7 @@ class Failure:
         inputs: ``v2=0x3f800000 v3=0x0``; as floats behind them where they are.
         got, expected: hexadecimal, as floats behind it where they are.
         lanes: wrong results of how many.
+        special: whether each wrong lane has a special float (:mod:`apuflow.conformance.special`).
     """
 
     place: str
@@ -31,12 +33,14 @@ class Failure:
     got: str
     expected: str
     lanes: str
+    special: bool = False
 
 
 def failure(each: Assembled, got: Values, want: Values) -> Failure | None:
     """The wrong result whose operands have the fewest bits set; None where all are right."""
     found: list[tuple[int, int, int, int, str, str, str]] = []
-    total, row = 0, 0
+    total, row, odd = 0, 0, True
+    operands = special_operands(each.case)
     for result in each.case.results:
         names = registers(result)
         rows = slice(row, row + len(names))
@@ -49,6 +53,10 @@ def failure(each: Assembled, got: Values, want: Values) -> Failure | None:
             mine, theirs = mine[:, :, :1], theirs[:, :, :1]
             wrong = _wrong_lanes(each, mine, theirs)
             total += wrong.size if each.case.vectors else mine.shape[0]
+        strange = operands
+        if names[0].vector and each.case.floats:
+            strange = strange | special(theirs, each.case.floats)
+        odd = odd and bool(strange[wrong].all())
         for one, lane in np.argwhere(wrong):
             at = (one, slice(None), lane if names[0].vector else 0)
             shown = [
@@ -58,6 +66,7 @@ def failure(each: Assembled, got: Values, want: Values) -> Failure | None:
     for name, mine, theirs in _areas(each, got, want):
         total += mine.size
         places = np.flatnonzero(mine != theirs)
+        odd = odd and not places.size
         found += [
             (
                 1 << 20,
@@ -73,7 +82,7 @@ def failure(each: Assembled, got: Values, want: Values) -> Failure | None:
     if not found:
         return None
     _, _, one, lane, place, first, second = min(found)
-    return Failure(place, _inputs(each, one, lane), first, second, f"{len(found)} of {total}")
+    return Failure(place, _inputs(each, one, lane), first, second, f"{len(found)} of {total}", odd)
 
 
 def differs(

@@ -89,7 +89,7 @@ def _interpreted(some: Sequence[Assembled], gfx: str) -> Iterator[tuple[Assemble
 
 def _as(image: Image, each: Assembled) -> Image:
     """A code object whose instructions are those of the case's processor."""
-    unified = each.isa in ("gfx90a", "gfx940")
+    unified = each.isa in ("gfx908", "gfx90a", "gfx940")
     kernels = {
         name: replace(start, accumulation=ACCUMULATION if unified else start.registers)
         for name, start in image.kernels.items()

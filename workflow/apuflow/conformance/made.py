@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from apuflow.conformance.run import Judged
 from apuflow.forms.form import Form
 from apuflow.forms.table import WEIGHT, Row, Table
+
+
+def _weight(each: Judged) -> tuple[int, bool]:
+    return WEIGHT.index(each.verdict), each.failure is not None and not each.failure.special
 
 
 def worst(found: Iterable[Judged]) -> list[Judged]:
@@ -15,7 +19,7 @@ def worst(found: Iterable[Judged]) -> list[Judged]:
     by_form: dict[Form, Judged] = {}
     for each in found:
         before = by_form.setdefault(each.form, each)
-        if WEIGHT.index(each.verdict) > WEIGHT.index(before.verdict):
+        if _weight(each) > _weight(before):
             by_form[each.form] = each
     return list(by_form.values())
 
@@ -23,10 +27,18 @@ def worst(found: Iterable[Judged]) -> list[Judged]:
 def of_judged(found: Iterable[Judged], source: Callable[[Form], str], about: str = "") -> Table:
     """The table of what came out of a suite; ``source``: gem5's function of a form."""
     by_instruction = defaultdict[tuple[str, str], list[Judged]](list)
-    for each in worst(found):
+    deciding = worst(found)
+    for each in deciding:
         by_instruction[each.form[:2]].append(each)
     rows = [row for _, some in sorted(by_instruction.items()) for row in _rows(some, source)]
-    return Table(tuple(rows), about)
+    return Table(tuple(rows), about, counted(deciding))
+
+
+def counted(deciding: Iterable[Judged]) -> Mapping[str, Mapping[str, int]]:
+    """Numbers of forms by encoding and verdict."""
+    found = Counter((each.form.encoding, each.verdict) for each in deciding)
+    encodings = dict.fromkeys(encoding for encoding, _ in found)
+    return {each: {verdict: found[each, verdict] for verdict in WEIGHT} for each in encodings}
 
 
 def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
@@ -39,11 +51,11 @@ def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row
     for verdict in WEIGHT[1:]:
         bad = sorted(
             (each for each in some if each.verdict == verdict),
-            key=lambda each: (len(each.form.features), bool(each.taken_from)),
+            key=lambda each: (len(_words(each)), bool(each.taken_from)),
         )
         least: list[Judged] = []
         for each in bad:
-            if not any(set(other.form.features) <= set(each.form.features) for other in least):
+            if not any(_words(other) <= _words(each) for other in least):
                 least.append(each)
         for each in least:
             yield _row(each, source)
@@ -55,12 +67,19 @@ def _row(each: Judged, source: Callable[[Form], str]) -> Row:
         each.form.encoding,
         each.form.instruction,
         each.verdict,
-        frozenset(each.form.features),
+        _words(each),
         each.text,
         wrong.place if wrong else "",
         wrong.inputs if wrong else "",
         wrong.got if wrong else "",
         wrong.expected if wrong else "",
+        wrong.lanes if wrong else "",
         each.message,
         source(each.form) if each.verdict != "unknown" else "",
     )
+
+
+def _words(each: Judged) -> frozenset[str]:
+    """The words of a form, and ``special`` where nothing else is wrong."""
+    words = frozenset(each.form.features)
+    return words | {"special"} if each.failure is not None and each.failure.special else words

@@ -17,7 +17,6 @@ from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 PROCESSORS: Final = {"gcn3": "gfx803", "vega": "gfx902"}
 _DEBUG = "it branches by bits that only a debugger sets"
 _FORKS = "it keeps a stack of execution masks that the interpreter does not have"
-_VECTORS = "it changes the vector instructions behind it in a way that the interpreter does not have"
 NOT_GENERATED: Final[Mapping[str, str]] = {
     "s_endpgm": "every kernel ends with it",
     "s_endpgm_saved": "it ends the kernel",
@@ -36,11 +35,6 @@ NOT_GENERATED: Final[Mapping[str, str]] = {
     "s_cbranch_join": _FORKS,
     "s_cbranch_g_fork": _FORKS,
     "s_cbranch_i_fork": _FORKS,
-    "s_setvskip": _VECTORS,
-    "s_set_gpr_idx_on": _VECTORS,
-    "s_set_gpr_idx_off": _VECTORS,
-    "s_set_gpr_idx_idx": _VECTORS,
-    "s_set_gpr_idx_mode": _VECTORS,
 }
 """Instructions without a trial, and why."""
 
@@ -234,6 +228,20 @@ def _fixed(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
             yield _case(form, f"{name} {into}, {number}", isa, {register: values}, results)
 
 
+_UNKNOWN: Final = {
+    "s_set_gpr_idx_on": "s_set_gpr_idx_on s16, gpr_idx(SRC0)",
+    "s_set_gpr_idx_off": "s_set_gpr_idx_off",
+    "s_set_gpr_idx_idx": "s_set_gpr_idx_idx s16",
+    "s_set_gpr_idx_mode": "s_set_gpr_idx_mode gpr_idx(DST)",
+    "s_setvskip": "s_setvskip s16, s18",
+}
+"""Instructions that the interpreter does not have; they change the vector instructions behind them."""
+
+
+def _without_value(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
+    yield _case(Form(encoding, name), _UNKNOWN[name], isa, {"s16": words([0] * ROUNDS, 4)}, ("s16",))
+
+
 def _idle(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
     """Instructions that leave every register as it is."""
     operand = {"s_waitcnt": " 0", "s_icache_inv": "", "s_wakeup": "", "s_barrier": "", "s_ttracedata": ""}
@@ -331,6 +339,7 @@ def _mode(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
 _OWN: Final = {
     **dict.fromkeys(("s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64"), _relative),
     **dict.fromkeys(("s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64"), _jump),
+    **dict.fromkeys(_UNKNOWN, _without_value),
     **dict.fromkeys(("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"), _mode),
     **dict.fromkeys(("s_branch", *(f"s_cbranch_{each}" for each in _CONDITIONS)), _branch),
 }

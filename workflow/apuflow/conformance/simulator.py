@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -19,9 +21,10 @@ from apuflow.conformance.assemble import LANES, Assembled, build_object, memory_
 from apuflow.conformance.case import MEMORY_BYTES, ROUNDS
 from apuflow.conformance.expected import PER_OBJECT, Values
 from apuflow.containers.job import ContainerEngine, Exit, Job, Limits, Mount, Sample
+from apuflow.containers.shared_start import IDLE_SECONDS, SharedStart
 from apuflow.core import paths, proc
 from apuflow.core.errors import EngineError
-from apuflow.core.owner import Labels
+from apuflow.core.owner import Labels, Owner
 from apuflow.core.scalar import Scalar
 from apuflow.engines.simulated import gem5_of, mounts
 from apuflow.launcher.dispatch_list import (
@@ -40,7 +43,8 @@ from apuflow.prepare.records import read_record
 from apuflow.prepare.sources import use_checkout
 from apuflow.prepare.tools import Toolset
 from apuflow.run import gem5_messages
-from apuflow.run.command import OUTDIR, Gem5, Guest, gem5_command, refuse_redirected
+from apuflow.run.command import ENVIRONMENT, OUTDIR, Gem5, Guest, gem5_command, refuse_redirected
+from apuflow.run.process import SERVER
 
 PATIENCE: Final = 30.0
 """Processor seconds of gem5 without a finished dispatch after which the dispatch is taken for endless."""
@@ -49,7 +53,9 @@ _WALL: Final = 20
 ENDLESS: Final = "does not end"
 _PLAIN: Final = Path(__file__).with_name("without_statistics.py")
 """Runs inside gem5: it must not be imported."""
-_DATA: Final = "data.bin"
+_DATA: Final = DIRECTORY / "data.bin"
+_BEGUN: Final = ("config.ini", "citations.bib")
+"""What gem5 writes while it builds the machine, besides its standard output and error."""
 _MACHINE: Final[Mapping[str, Scalar]] = {"num-compute-units": 1, "cu-per-sa": 1}
 """Options of the smallest machine."""
 
@@ -123,6 +129,26 @@ class Simulator:
             "gfx-version": self.gfx,
         }
 
+    @cached_property
+    def _files(self) -> Mapping[str, str]:
+        return {_PLAIN.name: _PLAIN.read_text(encoding="utf-8"), ENVIRONMENT: ""}
+
+    def _command(self, directory: Path, before: tuple[str, ...] = ()) -> tuple[str, ...]:
+        guest = Guest(self.launcher.parent, self.launcher.name, (str(LIST),))
+        before = (*before, str(directory / _PLAIN.name))
+        return gem5_command(self._gem5, self._options, guest, directory, before=before)
+
+    @cached_property
+    def _shared(self) -> SharedStart:
+        """The machine is built once: each process is a fork of it."""
+
+        def start(place: Path, owner: Owner) -> tuple[str, ...]:
+            return self._command(place, (str(SERVER), str(IDLE_SECONDS), str(owner.pid), str(owner.started)))
+
+        kind = json.dumps([self._command(Path()), dict(self._files), self.record.sha256])
+        place = self.root / paths.started_dir() / hashlib.sha256(kind.encode()).hexdigest()[:16]
+        return SharedStart(place, start, self._files, (DIRECTORY.name,), _BEGUN, OUTDIR)
+
     def run(self, some: Sequence[Assembled], directory: Path, patience: float = PATIENCE) -> Ran:
         """Run cases in a new process of gem5, in a directory that is made anew.
 
@@ -132,13 +158,11 @@ class Simulator:
         shutil.rmtree(directory, ignore_errors=True)
         (directory / DIRECTORY).mkdir(parents=True)
         _write_list(some, self.gfx, directory)
-        (directory / _PLAIN.name).write_bytes(_PLAIN.read_bytes())
-        (directory / "guest.env").write_text("", encoding="utf-8")
-        guest = Guest(self.launcher.parent, self.launcher.name, (str(LIST),))
-        before = (str(directory / _PLAIN.name),)
+        for name, content in self._files.items():
+            (directory / name).write_text(content, encoding="utf-8")
         watch = _Watch(directory, len(some), patience)
         job = Job(
-            command=gem5_command(self._gem5, self._options, guest, directory, before=before),
+            command=self._command(directory),
             image=self.image,
             mounts=(*mounts(self.record, [self.launcher.parent]), Mount(directory, writable=True)),
             env={"PYTHONDONTWRITEBYTECODE": "1", "M5_OVERRIDE_PY_SOURCE": "false"},
@@ -148,6 +172,7 @@ class Simulator:
             labels=Labels.here(self.root, directory.name),
             limits=Limits(),
             on_sample=watch.look,
+            shared=self._shared,
         )
         job.home.mkdir()
         try:
@@ -208,11 +233,11 @@ class _Watch:
 
 
 def _processor_seconds(directory: Path) -> float:
-    """Of the processes that work in a directory."""
+    """Of the processes that print into a directory."""
     total = 0.0
     for pid in proc.pids():
         with suppress(OSError, IndexError, ValueError):
-            if Path(f"/proc/{pid}/cwd").readlink() == directory:
+            if Path(f"/proc/{pid}/fd/1").readlink().is_relative_to(directory):
                 fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
                 total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return total
@@ -248,7 +273,7 @@ def _write_list(some: Sequence[Assembled], gfx: str, directory: Path) -> None:
     """Code objects, data and the list itself."""
     objects: list[Path] = []
     for first in range(0, len(some), PER_OBJECT):
-        objects.append(Path(f"cases{first}.o"))
+        objects.append(DIRECTORY / f"cases{first}.o")
         build_object(some[first : first + PER_OBJECT], gfx, directory / objects[-1])
     parts, end = [memory_content().tobytes()], MEMORY_BYTES
     buffers: dict[str, Buffer] = {"memory": Buffer("memory", MEMORY_BYTES, Contents("loaded", (0,)))}
@@ -272,7 +297,7 @@ def _write_list(some: Sequence[Assembled], gfx: str, directory: Path) -> None:
         steps.append(Dump(out, _result(number)))
         place += values.nbytes
     (directory / _DATA).write_bytes(b"".join(parts))
-    contents = DispatchList(gfx, tuple(buffers.values()), tuple(steps), data=Path(_DATA))
+    contents = DispatchList(gfx, tuple(buffers.values()), tuple(steps), data=_DATA)
     (directory / LIST).write_text(contents.text(), encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from apuflow.configure.base import did_you_mean
 from apuflow.conformance.assemble import Assembled, assembled
 from apuflow.conformance.expected import expected
 from apuflow.conformance.generators import GENERATORS, all_cases, isa_of, matches
-from apuflow.conformance.made import of_judged, worst
+from apuflow.conformance.made import counted, of_judged, worst
 from apuflow.conformance.report import page
 from apuflow.conformance.run import Judged, Suite, judged
 from apuflow.conformance.simulator import Simulator
@@ -138,7 +138,10 @@ def results(
     stop = not_executed(wanted.build, wanted.release.options_of)
 
     def likely(form: Form) -> bool:
-        return form.instruction in stop or "sdwa" in form.features or "dpp" in form.features
+        words, name = " ".join(form.features), form.instruction
+        wide = "64" in name and "literal" in words
+        whole = "constant" in words and re.search(r"_f(16|32|64)", name) is not None
+        return wide or whole or name in stop or "sdwa" in form.features or "dpp" in form.features
 
     suite = Suite(some, simulator, wanted.place, jobs, likely, say)
     return list(judged(some, suite.run(), wanted.gfx))
@@ -164,9 +167,8 @@ def described(each: Judged) -> str:
 
 def counts(deciding: Sequence[Judged]) -> Iterator[str]:
     """Forms by encoding and verdict."""
-    table = Counter((each.form.encoding, each.verdict) for each in deciding)
+    table = dict(counted(deciding))
+    table["all"] = {verdict: sum(numbers[verdict] for numbers in table.values()) for verdict in WEIGHT}
     yield f"{'':8}" + "".join(f"{verdict:>9}" for verdict in WEIGHT)
-    for encoding in dict.fromkeys(each.form.encoding for each in deciding):
-        yield f"{encoding:8}" + "".join(f"{table[encoding, verdict]:>9,}" for verdict in WEIGHT)
-    totals = Counter(each.verdict for each in deciding)
-    yield f"{'all':8}" + "".join(f"{totals[verdict]:>9,}" for verdict in WEIGHT)
+    for name, numbers in table.items():
+        yield f"{name:8}" + "".join(f"{numbers[verdict]:>9,}" for verdict in WEIGHT)

@@ -34,6 +34,8 @@ A form that gem5 executes wrongly tells that each instruction with all of its wo
 ``out_of_range``, ``add_tid``,      descriptors of buffers; ``partly_out_of_range``: the first
 ``partly_out_of_range``,            words are in range
 ``stride``, ``swizzled``
+``special``                         of a wrong form: only lanes with a zero, subnormal, infinity or NaN
+                                    among operands and expected results are wrong
 ``taken``, ``not_taken``,           branches
 ``some_taken``
 ==================================  ==========================================================================
@@ -48,7 +50,7 @@ AT_RUN_TIME: Final = frozenset(
         *("some_lanes", "one_lane", "no_lane", "negative", "subnormal", "unaligned", "across_lines"),
         *("large", "overlapping", "strided", "random_places", "same_address", "across_pages"),
         *("out_of_range", "partly_out_of_range", "stride", "swizzled", "add_tid"),
-        *("taken", "not_taken", "some_taken"),
+        *("taken", "not_taken", "some_taken", "special"),
     }
 )
 """Words that only a run tells."""

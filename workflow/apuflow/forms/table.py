@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -39,6 +40,7 @@ class Row:
         text: the instruction, in LLVM's assembly.
         inputs, got, expected: of the smallest wrong lane.
         message: with which gem5 ended, or why nothing is expected.
+        lanes: wrong results of how many.
         source: gem5's function and its file, below ``src/arch/amdgpu``.
     """
 
@@ -51,6 +53,7 @@ class Row:
     inputs: str = ""
     got: str = ""
     expected: str = ""
+    lanes: str = ""
     message: str = ""
     source: str = ""
 
@@ -67,10 +70,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The table of a release and build; ``about``: what gem5 it was."""
+    """The table of a release and build.
+
+    Attributes:
+        about: what gem5 it was.
+        counts: of forms, by encoding and verdict.
+    """
 
     rows: tuple[Row, ...]
     about: str = ""
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def _by_instruction(self) -> Mapping[tuple[str, str], list[Row]]:
@@ -101,6 +110,7 @@ class Table:
         return frozenset(name for name, every in found.items() if every)
 
 
+_COUNTS: Final = re.compile(r"# (\w+): ((?:\w+ \d+(?:, )?)+)")
 _COLUMNS: Final = tuple(field.name for field in fields(Row))
 
 
@@ -109,6 +119,10 @@ def text(table: Table) -> str:
     out = io.StringIO()
     if table.about:
         out.write(f"# {table.about}\n")
+    for encoding, numbers in table.counts.items():
+        out.write(
+            f"# {encoding}: {', '.join(f'{verdict} {number}' for verdict, number in numbers.items())}\n"
+        )
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for row in table.rows:
@@ -131,7 +145,13 @@ def read(path: Path) -> Table:
         raise ConfigError(
             f"cannot read the table of instructions: {error}", file=path, remedy=remedy
         ) from None
-    about = "".join(line[2:].strip() for line in lines if line.startswith("# "))
+    counts, about = dict[str, dict[str, int]](), ""
+    for line in lines:
+        if match := _COUNTS.fullmatch(line.rstrip()):
+            numbers = (each.split() for each in match[2].split(", "))
+            counts[match[1]] = {verdict: int(number) for verdict, number in numbers}
+        elif line.startswith("# "):
+            about = line[2:].strip()
     reader = csv.DictReader(line for line in lines if not line.startswith("#"))
     if tuple(reader.fieldnames or ()) != _COLUMNS:
         said = f"a table of instructions has the columns {', '.join(_COLUMNS)}"
@@ -144,4 +164,4 @@ def read(path: Path) -> Table:
             raise ConfigError(said, file=path, key=f"row {number}", value=values["verdict"], remedy=remedy)
         words = frozenset(values.pop("features").split()) - {_NONE}
         rows.append(Row(**values, features=words))
-    return Table(tuple(rows), about)
+    return Table(tuple(rows), about, counts)
