@@ -69,3 +69,8 @@ def test_the_table_of_options_gives_defaults_of_later_releases_and_joins_the_lev
     assert meanings["`reg-alloc-policy: simple`"].endswith(" (v22.0: `dynamic`) |")
     assert meanings["`num-cpus: 3`"].endswith(" (gem5: `1`) |")
     assert "`TLB-prefetch`" in meanings
+
+
+def test_conformance_counts_follow_the_tables() -> None:
+    text = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+    assert refresh(text) == text, "run: apuflow schemas"

@@ -126,7 +126,13 @@ def schemas(directory: str = typer.Option("workflow/schemas", help="where to wri
     from apuflow.configure.reference import refresh
     from apuflow.configure.schemas import schema_texts
 
-    for name in ("configuration", "operations", "networks", "explanation/what-gem5-gets-wrong"):
+    for name in (
+        "configuration",
+        "operations",
+        "networks",
+        "conformance",
+        "explanation/what-gem5-gets-wrong",
+    ):
         document = Path(f"docs/{name}.md")
         if document.exists():
             write_text(document, refresh(document.read_text(encoding="utf-8")))

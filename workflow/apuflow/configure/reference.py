@@ -24,6 +24,7 @@ from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
 from apuflow.core import paths
+from apuflow.forms.table import WEIGHT, read, table_file
 from apuflow.launcher.defects import DEFECTS
 from apuflow.operations.registry import kinds_text
 from apuflow.suites.spec import Refused, Spec
@@ -131,6 +132,19 @@ def defects_text(root: Path = Path()) -> str:
         spans = [f"{build} {names[0]} to {names[-1]}" for build, names in having.items()]
         rows.append((f"`{defect.name}`", defect.instructions, defect.effect, ", ".join(spans)))
     return _table(("name", "instructions", "what gem5 does", "releases"), rows)
+
+
+def conformance_text(root: Path = Path()) -> str:
+    """Forms of instructions by verdict, of each release and build whose suite ran."""
+    rows = []
+    for name in release_names(root):
+        for build in load_release(name, root).build_targets:
+            file = root / table_file(name, build)
+            if file.exists():
+                counts = read(file).counts.values()
+                numbers = [sum(each.get(verdict, 0) for each in counts) for verdict in WEIGHT]
+                rows.append((name, build, *(f"{number:,}" for number in (sum(numbers), *numbers))))
+    return _table(("gem5", "build", "forms", *WEIGHT), rows)
 
 
 def suites_text(root: Path = Path()) -> str:
@@ -264,5 +278,6 @@ _PARTS: dict[str, Callable[[], str]] = {
     "suites": suites_text,
     "steps": steps_text,
     "defects": defects_text,
+    "conformance": conformance_text,
 }
 """Tables that are no model's, by name."""
