@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from apuflow.conformance import suite as command
 from apuflow.conformance.assemble import Assembled, assembled, memory_content, registers
 from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Case
-from apuflow.conformance.compare import failure
+from apuflow.conformance.compare import Failure, failure
 from apuflow.conformance.expected import Values, expected
-from apuflow.conformance.run import Suite, covers, judged
-from apuflow.conformance.simulator import Ran
+from apuflow.conformance.report import page
+from apuflow.conformance.run import Judged, Suite, covers, judged
+from apuflow.conformance.simulator import Ran, Simulator
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.forms.form import Form
 from apuflow.miopen.compiler import Compiler
@@ -315,3 +316,37 @@ def test_an_unknown_generator(root: Path) -> None:
     with pytest.raises(ConfigError, match="no such generator") as caught:
         chosen.assembled()
     assert "did you mean vector" in str(caught.value)
+
+
+def test_a_release_without_a_binary(root: Path) -> None:
+    with pytest.raises(EngineError, match=r"gem5 v24\.1 is not built here") as caught:
+        Simulator.of("v24.1", "gfx902", root)
+    assert "apuflow doctor --prove gem5-kernels --release v24.1" in str(caught.value)
+
+
+def test_an_unknown_form_is_not_reported(
+    clang: Compiler, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "all_cases", lambda *_: iter([add(), add("abs0")]))
+    chosen = command.chosen("v24.1", "", (), (), root)
+    with pytest.raises(ConfigError, match="no form of this name") as caught:
+        command.report(chosen, "vop2 v_ad_f32 abs0", 1, lambda _: None)
+    assert "did you mean vop2 v_add_f32 abs0" in str(caught.value)
+
+
+def test_a_report_names_what_a_maintainer_needs(clang: Compiler) -> None:
+    (each,) = assembled([add("abs0")])
+    found = Failure("v8, lane 3", "v2=0x80000000(-0)", "0x00000001", "0x00000002", "1 of 512")
+    source = "vega/insts/vop2.cc: Inst_VOP2__V_ADD_F32::execute"
+    judged = Judged(each.case.form, each.case.text, "wrong", "", found)
+    text = page(each, judged, "gem5 v24.1, abc, build VEGA_X86, machine gfx902", source, "gfx902")
+    for part in (
+        source,
+        "0x02100702",
+        "gem5 v24.1, abc",
+        "v2=0x80000000(-0)",
+        "0x00000002",
+        "v_add_f32 v8, v2, v3",
+    ):
+        assert part in text
+    assert " .long 0x2100702" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import machine_code
 import numpy as np
@@ -49,7 +50,7 @@ def _result(rows: int, columns: int, high: int) -> Place:
     )
 
 
-SHAPES: list[tuple[IsaName, str, int, int, int, int, type]] = [
+SHAPES: list[tuple[IsaName, str, int, int, int, int, Any]] = [
     ("gfx940", "v_mfma_f32_32x32x1_2b_f32", 32, 32, 1, 2, np.float32),
     ("gfx940", "v_mfma_f32_4x4x1_16b_f32", 4, 4, 1, 16, np.float32),
     ("gfx940", "v_mfma_f32_16x16x4_4b_f16", 16, 16, 4, 4, np.float16),
@@ -67,13 +68,13 @@ SHAPES: list[tuple[IsaName, str, int, int, int, int, type]] = [
     ("isa", "name", "m", "n", "k", "blocks", "kind"), SHAPES, ids=[each[1] for each in SHAPES]
 )
 def test_products_in_the_layouts_of_the_manual(
-    isa: IsaName, name: str, m: int, n: int, k: int, blocks: int, kind: type
+    isa: IsaName, name: str, m: int, n: int, k: int, blocks: int, kind: Any
 ) -> None:
     random = np.random.default_rng(3)
-    output = {np.int8: np.int32, np.float64: np.float64}.get(kind, np.float32)
-    a = random.integers(-4, 5, (blocks, m, k)).astype(kind)
-    b = random.integers(-4, 5, (blocks, k, n)).astype(kind)
-    c = random.integers(-9, 10, (blocks, m, n)).astype(output)
+    output: Any = np.int32 if kind is np.int8 else np.float64 if kind is np.float64 else np.float32
+    a: NDArray[Any] = random.integers(-4, 5, (blocks, m, k)).astype(kind)
+    b: NDArray[Any] = random.integers(-4, 5, (blocks, k, n)).astype(kind)
+    c: NDArray[Any] = random.integers(-9, 10, (blocks, m, n)).astype(output)
     high = 1 if output is np.float64 else 4
     each, items = m * k * blocks // 64, m * n * blocks // 64
     width = np.dtype(output).itemsize // 4

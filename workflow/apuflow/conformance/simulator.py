@@ -99,10 +99,10 @@ class Simulator:
             ConfigError: no such release, or it does not have the GPU.
             EngineError: there is no gem5 yet.
         """
-        refuse_redirected(root.resolve())
         tools = Toolset(release, root)
         tools.release.build_target(gfx)
         record = _installed(tools, gfx)
+        refuse_redirected(root.resolve())
         launcher = root.resolve() / paths.launcher(sources_identity())
         if not launcher.exists():
             launcher.parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +257,8 @@ def _installed(tools: Toolset, gfx: str) -> Gem5Record:
         file="configs/site.yaml",
         key="gem5_by_release",
         value=release,
-        remedy=f"name its binary and source there, or build it: apuflow doctor --prove --release {release}",
+        remedy="name its binary and source there, or build it: "
+        f"apuflow doctor --prove gem5-kernels --release {release}",
     )
 
 
