@@ -31,7 +31,7 @@ from apuflow.kernels.reference import tolerance
 def test_bfloat16_is_the_upper_half_of_float_rounded_to_even(number: float, word: int) -> None:
     """Brain floating point: 1 bit of sign, 8 of exponent, 7 of fraction (Intel, 2018)."""
     found = stored([number], "bfloat16")
-    assert (found.dtype, found[0]) == (np.uint16, word)
+    assert found.dtype == np.uint16 and int(found[0]) == word
     (back,) = struct.unpack("<f", struct.pack("<I", word << 16))
     np.testing.assert_array_equal(numbers(found, "bfloat16"), [np.float32(back)])
 

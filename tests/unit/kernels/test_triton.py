@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import needs
 import pytest
@@ -16,9 +16,9 @@ from apuflow.configure.kernel_workload import KernelsWork, KernelsWorkload
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.kernels.interpreted import interpret_program
 from apuflow.kernels.metadata import Kernel, read_kernels
-from apuflow.kernels.program import Code
 from apuflow.kernels.sources import compiled, own_object, source_identity, triton_compiler
 from apuflow.kernels.triton_file import functions, needed, parsed
+from apuflow.launcher.defects import DefectName
 
 KERNELS = """\
 import a_module_that_nobody_has
@@ -112,6 +112,7 @@ launches:
 outputs: [out]
 reference: kernels/mine_reference.py
 """
+SDWA: tuple[DefectName, ...] = ("refused_sdwa",)
 LAUNCH = WORKLOAD[WORKLOAD.index("  - kernel") : WORKLOAD.index("outputs")]
 
 
@@ -174,9 +175,8 @@ def test_a_softmax_computes_what_numpy_does(place: Path, gfx: str, kind: str, al
 
 def test_the_launch_of_a_file(place: Path) -> None:
     """3 programs of 2 wavefronts of 64; other warps are another code object, other rows are not."""
-    launches = [
-        work(place, **layer).program(4, "gfx90a").launches[0] for layer in ({}, {"warps": 4}, {"rows": 5})
-    ]
+    works = work(place), work(place, warps=4), work(place, rows=5)
+    launches = [each.program(4, "gfx90a").launches[0] for each in works]
     assert [(launch.grid[0], launch.workgroup[0]) for launch in launches] == [
         (384, 128),
         (768, 256),
@@ -302,26 +302,26 @@ def test_products_of_8_bits_are_refused_for_a_gem5(place: Path) -> None:
     with pytest.raises(
         ApuflowError, match=r"v_mfma_f32_\S*fp8\S*: gem5 executes no matrix instruction of fp8"
     ):
-        compiled(str(code.source), code.arguments, "gfx942", place, ("refused_sdwa",))
+        compiled(str(code.source), code.arguments, "gfx942", place, SDWA)
 
 
 def test_no_triton_and_gpus_that_it_does_not_know(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = work(place).program(1, "gfx902").codes
-    order: tuple[Any, ...] = (str(code.source), code.arguments, "mine")
+    make = partial(own_object, str(code.source), code.arguments, "mine", root=place)
     with pytest.raises(
         ConfigError, match=r"does not compile for this GPU[\s\S]*gfx906, gfx908, gfx90a, gfx942"
     ):
-        own_object(*order, "gfx902", place)
+        make("gfx902")
     monkeypatch.setattr("apuflow.kernels.sources.version", lambda name: "3.5.1")
     with pytest.raises(ApuflowError, match=r"only Triton 3\.9"):
-        own_object(*order, "gfx90a", place)
+        make("gfx90a")
 
     def absent(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr("apuflow.kernels.sources.version", absent)
     with pytest.raises(ApuflowError, match=r"not installed[\s\S]*pip install apuflow\[triton\]"):
-        own_object(*order, "gfx90a", place)
+        make("gfx90a")
 
 
 def test_an_object_is_another_for_another_gem5_and_for_what_its_source_imports(
@@ -329,12 +329,12 @@ def test_an_object_is_another_for_another_gem5_and_for_what_its_source_imports(
 ) -> None:
     monkeypatch.setattr("apuflow.kernels.sources.version", lambda name: "3.9.0")
 
-    def name(gfx: str = "gfx90a", *defects: Any) -> str:
+    def name(gfx: str = "gfx90a", defects: tuple[DefectName, ...] = ()) -> str:
         source_identity.cache_clear()
-        code: Code = work(place).program(1, gfx).launches[0].code
+        code = work(place).program(1, gfx).launches[0].code
         return own_object(str(code.source), code.arguments, "mine", gfx, place, defects).name
 
-    names = {name(), name("gfx942"), name("gfx90a", "refused_sdwa")}
+    names = {name(), name("gfx942"), name("gfx90a", SDWA)}
     (place / "configs/workloads/kernels/helpers.py").write_text(HELPERS.replace("value *", "value +"))
     assert len(names | {name()}) == 4 and name() == name()
 

@@ -53,12 +53,8 @@ TRITON_REMEDY: Final = f"pip install apuflow[triton] (triton=={TRITON}.0)"
 TRITON_GPUS: Final = ("gfx906", "gfx908", "gfx90a", "gfx942")
 _TRITON_STEP: Final = "1"
 """Raise it when ``triton_process`` makes another object of the same launch."""
-_WITHOUT: Final[Mapping[str, frozenset[DefectName]]] = {
-    "-sdwa": frozenset({"ignored_sdwa", "refused_sdwa"}),
-    "-fma-mix-insts": frozenset({"refused_mix"}),
-    "-packed-fp32-ops": frozenset({"packed_constants", "packed_signs"}),
-}
-"""Features of the GPU that code does without where a gem5 has one of these defects."""
+_SDWA: Final[frozenset[DefectName]] = frozenset({"ignored_sdwa", "refused_sdwa"})
+"""Defects with which Triton is told to leave such instructions: clang ends with ``-sdwa``."""
 _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_runtime.h")}
 """What a file has without asking for it: nvcc includes its runtime's header by itself."""
 HEADERS: Final = Path(__file__).parent / "include"
@@ -100,7 +96,7 @@ def own_compiler(source: Path, gfx: str = "", defects: Collection[DefectName] = 
     """
     kind = language(source)
     if kind == "triton":
-        found = triton_compiler(defects)
+        found = triton_compiler(gfx, defects)
     else:
         found = _compiler(source, kind, gfx, without_features(gfx, defects))
         if defects and is_compiled(source):
@@ -113,7 +109,7 @@ def is_compiled(source: Path) -> bool:
     return language(source) in ("opencl", "hip", "triton")
 
 
-def triton_compiler(defects: Collection[DefectName] = ()) -> Compiler:
+def triton_compiler(gfx: str = "", defects: Collection[DefectName] = ()) -> Compiler:
     """Triton, which is not imported here, with the changes that a gem5 with these defects needs.
 
     Raises:
@@ -127,7 +123,7 @@ def triton_compiler(defects: Collection[DefectName] = ()) -> Compiler:
         message = f"only Triton {TRITON} is known to give code objects that the launcher starts"
         raise EngineError(message, key="source", value=found, remedy=TRITON_REMEDY)
     changes = replaced(defects)
-    features = [name for name, ask in _WITHOUT.items() if not ask.isdisjoint(defects)]
+    features = [*without_features(gfx, defects), *([] if _SDWA.isdisjoint(defects) else ["-sdwa"])]
     flags = (f"--features={','.join(features)}", f"--defects={','.join(changes)}") if defects else ()
     corrections = f"corrections {CORRECTIONS_VERSION}" if defects else ""
     identity = "\n".join((f"triton {found}", f"step {_TRITON_STEP}", corrections, *flags))

@@ -102,8 +102,9 @@ def _function(source: Path, launch: TritonLaunch, key: str) -> Function:
         )
         raise ConfigError(what, file=source, key=f"{key}.constexprs", value=launch.kernel, remedy=remedy)
     _check_names(found, missing, "a constexpr of the kernel has no value", f"{key}.constexprs")
-    for place, names in (("constexprs", launch.constexprs), ("divisible_by_16", launch.divisible)):
-        unknown = [name for name in names if name not in found.parameters]
+    named = {"constexprs": list(launch.constexprs), "divisible_by_16": list(launch.divisible)}
+    for place, given in named.items():
+        unknown = [name for name in given if name not in found.parameters]
         _check_names(found, unknown, "the kernel has no such parameter", f"{key}.{place}")
     if (only := foreign(source, launch.kernel)) is not None:
         what, remedy = f"the kernel is for NVIDIA's GPUs: {only}", "take a kernel of plain triton.language"
