@@ -70,7 +70,7 @@ def allowed(name: str, letters: str, columns: Sequence[Column], words: frozenset
         good &= ~tiny
     if "subnormal" in words:
         good &= tiny
-    if words & {"moderate", "positive"}:
+    if words & {"moderate", "positive"} or (name.startswith("v_div_") and not words & {"large", "subnormal"}):
         for x, letter, _ in floats:
             size = 3 if letter == "h" else 6
             good &= (np.abs(x) >= 2.0**-size) & (np.abs(x) <= 2.0**size)
@@ -88,7 +88,9 @@ def allowed(name: str, letters: str, columns: Sequence[Column], words: frozenset
 
 
 def _beyond(name: str, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Too large for the type that it is converted to, or in the upper half of a whole type's range."""
+    """Too large for the type that it is converted to, in the upper half of a whole type's range, or whole."""
+    if found := re.fullmatch(r"v_(?:trunc|ceil|floor|rndne|fract)_f(\d\d)", name):
+        return np.isfinite(x) & (np.abs(x) >= 2.0 ** FRACTION[int(found[1])])
     found = re.fullmatch(r"v_cvt(?:_rpi|_flr)?_([iuf])(16|32)_f\d\d", name)
     if found is None:
         return np.zeros_like(x, np.bool_)
@@ -100,7 +102,7 @@ def _beyond(name: str, x: NDArray[np.float64]) -> NDArray[np.bool_]:
 def has_range(name: str, letters: str, word: str) -> bool:
     """Whether ``negative``, ``subnormal`` or ``large`` tell something of an instruction."""
     if word == "large":
-        return bool(_beyond(name, np.array([np.inf]))[0])
+        return name.startswith("v_div_") or bool(_beyond(name, np.array([2.0**1000, np.inf])).any())
     return any(letter in "hfd" for letter in letters) and name != "v_cndmask_b32"
 
 
