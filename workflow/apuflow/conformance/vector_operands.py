@@ -230,7 +230,7 @@ def _outputs(operation: Operation, prefix: tuple[str, ...] = ()) -> Iterator[Var
             yield Variant((*prefix, "clamp"), tail=" clamp")
         return
     near = frozenset({"positive" if _ROUNDS_TO_WHOLE.match(operation.name) else "moderate"})
-    multiples = (("mul2", " mul:2"), ("mul4", " mul:4"), ("div2", " div:2"))
+    multiples: tuple[tuple[str, str], ...] = (("mul2", " mul:2"), ("mul4", " mul:4"), ("div2", " div:2"))
     if prefix:
         multiples = (multiples[operation.turn % 3],)
     yield Variant((*prefix, "clamp"), tail=" clamp", range=near)
