@@ -12,7 +12,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from apuflow.interpret.access import (
+from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.as_gem5 import mixed_words
+from apuflow.interpret.atomics import atomic, operation
+from apuflow.interpret.encodings import VECTOR, Instruction, lacking
+from apuflow.interpret.moves import (
     LANE,
     Width,
     check_places,
@@ -25,10 +29,6 @@ from apuflow.interpret.access import (
     to_registers,
     width_of,
 )
-from apuflow.interpret.arithmetic import Array
-from apuflow.interpret.as_gem5 import mixed_words
-from apuflow.interpret.atomics import atomic, operation
-from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.state import LANES, M0, Lanes, Step, Waves
 
