@@ -26,7 +26,7 @@ from apuflow.conformance.memory import (
 from apuflow.conformance.places import BEGIN, REGION, Features, data, places
 from apuflow.conformance.scalar import PROCESSORS, registers, words
 from apuflow.forms.form import Form
-from apuflow.interpret.access import width_of
+from apuflow.interpret.moves import width_of
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
 NOT_GENERATED: Final[Mapping[str, str]] = {

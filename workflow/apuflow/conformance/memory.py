@@ -12,7 +12,7 @@ from apuflow.conformance.case import Case, Words
 from apuflow.conformance.places import EXEC, SET_EXEC, Features, data, masks, operands, places
 from apuflow.conformance.scalar import PROCESSORS, registers
 from apuflow.forms.form import Form
-from apuflow.interpret.access import width_of
+from apuflow.interpret.moves import width_of
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
 WAIT: Final = "s_waitcnt vmcnt(0) lgkmcnt(0)"

@@ -70,6 +70,8 @@ OPERATIONS: Final = (
     Operation("v_pk_fma_f32", "FFF", "F", "gfx90a"),
     Operation("v_pk_mov_b32", "FF", "F", "gfx90a"),
 )
+_NO_CLAMP: Final = ("v_pk_mov_b32", "v_pk_mul_lo_u16")
+"""LLVM accepts CLAMP of the second; the manual does not say what it does."""
 _TOLERANCE: Final[Mapping[str, float]] = {"v_dot2_f32_f16": 1.0}
 """The manual does not say how the sum is rounded."""
 
@@ -140,7 +142,7 @@ def _variants(operation: Operation) -> Iterator[Variant]:
     if first == "m":
         yield from _mixed()
         return
-    if operation.name != "v_pk_mov_b32":
+    if operation.name not in _NO_CLAMP:
         yield Variant("clamp", ("clamp",))
     for chosen in ((0,), (1,), (0, 1), tuple(halves)):
         yield Variant(_bits("op_sel", chosen, count), ("select_low",))
@@ -180,6 +182,7 @@ def _other_sources(operation: Operation) -> Iterator[Variant]:
         yield Variant(kinds={0: "vcc"})
         if letters[0] == "h":
             yield Variant(kinds={0: "5"})
+    if letters[0] != "F" and operation.name not in _NO_CLAMP:
         tail = _bits("op_sel_hi", range(1, count), count) + " clamp"
         yield Variant(tail, ("clamp", "select_high"), {0: "scalar"})
 

@@ -23,16 +23,17 @@ from apuflow.forms.table import Verdict
 LEAST, MOST = 8, 200
 """Cases of one process of gem5: few where one of the last few ended it."""
 _WHOLE: Final = re.compile(
-    r"unimplemented|[Ii]nvalid opcode|unmapped to an execution resource|not (?:yet )?implemented"
+    r"Encountered unimplemented|[Ii]nvalid opcode|without a class|unmapped to an execution resource"
 )
 """What gem5 says of an instruction whatever its operands are."""
 _MEMORY: Final = ("flat", "global", "scratch", "mubuf", "mtbuf", "ds")
 _OWN: Final = re.compile(r"arch/amdgpu/")
 """Where the code of instructions is: what fails elsewhere may be the fault of the case before."""
 _CHANGED: Final = (
-    ("sdwa", re.compile(r"SDWA")),
-    ("dpp", re.compile(r"DPP")),
+    ("sdwa", re.compile(r"SDWA not (?:supported|implemented)")),
+    ("dpp", re.compile(r"DPP not (?:supported|implemented)")),
     *((f"constant{place}", re.compile(r"Constant values must be an integer")) for place in range(3)),
+    *((f"literal{place}", re.compile(r"Assertion `NumDwords == 1'")) for place in range(3)),
 )
 """Words of features that a message may be about."""
 

@@ -216,8 +216,9 @@ def _fixed(
 
 
 def _masks(operation: Operation, variant: Variant, column: Column, scalars: dict[str, Words]) -> list[str]:
-    """A mask that is read, one bit a lane."""
-    every = column[:, 0]
+    """A mask that is read, one bit a lane; of V_DIV_FMAS it says which large numbers were scaled."""
+    fmas = operation.name.startswith("v_div_fmas")
+    every = np.zeros_like(column[:, 0]) if fmas and "large" not in variant.words else column[:, 0]
     scalars[f"s{_MASK}"] = np.stack([every & np.uint64(0xFFFFFFFF), every >> np.uint64(32)], 1).astype(
         np.uint32
     )

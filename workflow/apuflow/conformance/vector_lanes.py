@@ -41,14 +41,14 @@ def _first_lane(encoding: Encoding, name: str, text: str, processor: str) -> Ite
         yield Case(form, f"{text} s20, v10", processor, vectors, {}, ("s20",), _masked(each))
 
 
-_READ: Final = (
+_READ: Final[tuple[tuple[str, ...], ...]] = (
     ("s24", "scalar1"),
     ("5", "constant1"),
     ("63", "constant1"),
     ("m0", "m01"),
     ("vcc_lo", "vcc1"),
 )
-_WRITTEN: Final = (
+_WRITTEN: Final[tuple[tuple[str, ...], ...]] = (
     *(("s24, 5", "constant1", "scalar0"), ("7, s28", "constant0", "scalar1"), ("s24, m0", "m01", "scalar0")),
     *(("0.5, 33", "constant1", "float0"), ("m0, 63", "constant1", "m00"), ("vcc_lo, 0", "constant1", "vcc0")),
 )

@@ -139,10 +139,13 @@ def variants(operation: Operation, isa: str, *, alone: bool) -> Iterator[Variant
         for each in (*_plain(operation, alone=alone), *_kinds(operation)):
             yield each._replace(kinds={**each.kinds, place: literal})
         return
+    large = Variant(words=("large",), range=frozenset({"large", "any"}))
     if operation.name.startswith("v_div_scale"):
-        yield Variant()
+        yield from (Variant(), large)
         yield from (Variant(execution=each) for each in EXECUTION)
         return
+    if operation.name.startswith("v_div_"):
+        yield large
     yield from _plain(operation, alone=alone)
     yield from _kinds(operation)
     if operation.encoding == "vop3":
@@ -227,7 +230,7 @@ def _outputs(operation: Operation, prefix: tuple[str, ...] = ()) -> Iterator[Var
             yield Variant((*prefix, "clamp"), tail=" clamp")
         return
     near = frozenset({"positive" if _ROUNDS_TO_WHOLE.match(operation.name) else "moderate"})
-    multiples = (("mul2", " mul:2"), ("mul4", " mul:4"), ("div2", " div:2"))
+    multiples: tuple[tuple[str, str], ...] = (("mul2", " mul:2"), ("mul4", " mul:4"), ("div2", " div:2"))
     if prefix:
         multiples = (multiples[operation.turn % 3],)
     yield Variant((*prefix, "clamp"), tail=" clamp", range=near)

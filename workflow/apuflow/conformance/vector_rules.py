@@ -70,7 +70,7 @@ def allowed(name: str, letters: str, columns: Sequence[Column], words: frozenset
         good &= ~tiny
     if "subnormal" in words:
         good &= tiny
-    if words & {"moderate", "positive"}:
+    if words & {"moderate", "positive"} or (name.startswith("v_div_") and not words & {"large", "subnormal"}):
         for x, letter, _ in floats:
             size = 3 if letter == "h" else 6
             good &= (np.abs(x) >= 2.0**-size) & (np.abs(x) <= 2.0**size)
@@ -87,8 +87,10 @@ def allowed(name: str, letters: str, columns: Sequence[Column], words: frozenset
     return good
 
 
-def _beyond(name: str, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Too large for the type that it is converted to, or in the upper half of a whole type's range."""
+def _beyond(name: str, x: NDArray[np.float64]) -> Any:
+    """Too large for the type that it is converted to, in the upper half of a whole type's range, or whole."""
+    if found := re.fullmatch(r"v_(?:trunc|ceil|floor|rndne|fract)_f(\d\d)", name):
+        return np.isfinite(x) & (np.abs(x) >= 2.0 ** FRACTION[int(found[1])])
     found = re.fullmatch(r"v_cvt(?:_rpi|_flr)?_([iuf])(16|32)_f\d\d", name)
     if found is None:
         return np.zeros_like(x, np.bool_)
@@ -100,38 +102,39 @@ def _beyond(name: str, x: NDArray[np.float64]) -> NDArray[np.bool_]:
 def has_range(name: str, letters: str, word: str) -> bool:
     """Whether ``negative``, ``subnormal`` or ``large`` tell something of an instruction."""
     if word == "large":
-        return bool(_beyond(name, np.array([np.inf]))[0])
+        return name.startswith("v_div_") or bool(_beyond(name, np.array([2.0**1000, np.inf])).any())
     return any(letter in "hfd" for letter in letters) and name != "v_cndmask_b32"
 
 
-Rule: TypeAlias = Callable[[str, Numbers, Sequence[Column], str], NDArray[np.bool_]]
+Rule: TypeAlias = Callable[[str, Numbers, Sequence[Column], str], Any]
+"""Rows that a rule allows, from the name, numbers, bits and letters of the sources."""
 
 
-def _exponential(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> NDArray[np.bool_]:
+def _exponential(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
     return ~((xs[0] < (-14 if letters[0] == "h" else -126)) & np.isfinite(xs[0]))
 
 
-def _logarithm(_name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _logarithm(_name: str, xs: Numbers, *_: object) -> Any:
     return (np.abs(xs[0] - 1) > 0.1) | (xs[0] == 1)
 
 
-def _reciprocal(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> NDArray[np.bool_]:
+def _reciprocal(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
     return (np.abs(xs[0]) < 0.25 / _normal(letters[0])) | ~np.isfinite(xs[0])
 
 
-def _circle(name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _circle(name: str, xs: Numbers, *_: object) -> Any:
     inside = np.abs(xs[0]) <= 8
     turns = 2 * np.pi * np.where(inside, xs[0], 0)
     return inside & (np.abs(np.sin(turns) if "sin" in name else np.cos(turns)) > 0.2)
 
 
-def _exact(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> NDArray[np.bool_]:
+def _exact(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
     sizes = [(np.abs(x) >= 2.0 ** -(4 if letters[0] == "h" else 30)) | (x == 0) | ~np.isfinite(x) for x in xs]
     limits = [(np.abs(x) <= 2.0 ** (4 if letters[0] == "h" else 30)) | ~np.isfinite(x) for x in xs]
     return np.logical_and.reduce(sizes + limits)
 
 
-def _extreme(_name: str, _xs: Numbers, columns: Sequence[Column], letters: str) -> NDArray[np.bool_]:
+def _extreme(_name: str, _xs: Numbers, columns: Sequence[Column], letters: str) -> Any:
     """No signalling NaN: what becomes of it depends on MODE."""
     good = np.ones(len(columns[0]), np.bool_)
     for column, letter in zip(columns, letters, strict=True):
@@ -142,57 +145,55 @@ def _extreme(_name: str, _xs: Numbers, columns: Sequence[Column], letters: str) 
     return good
 
 
-def _legacy(name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _legacy(name: str, xs: Numbers, *_: object) -> Any:
     """The sign of a product with zero is not said."""
     zero = (xs[0] == 0) | (xs[1] == 0)
     signs = np.signbit(xs[0]) | np.signbit(xs[1])
     return ~(zero & (signs | np.isnan(xs[0] + xs[1]))) & ((xs[2] != 0) if "mad" in name else True)
 
 
-def _fraction_part(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> NDArray[np.bool_]:
+def _fraction_part(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
     return (np.abs(xs[0]) >= {"h": 2.0**-11, "f": 2.0**-24, "d": 2.0**-53}[letters[0]]) | (xs[0] == 0)
 
 
-def _halves_up(_name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _halves_up(_name: str, xs: Numbers, *_: object) -> Any:
     return (np.abs(xs[0]) < 2.0**20) | (np.abs(xs[0]) >= 2.0**31)
 
 
-def _whole(_name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _whole(_name: str, xs: Numbers, *_: object) -> Any:
     return ~np.isnan(xs[0])
 
 
-def _scale(_name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _scale(_name: str, xs: Numbers, *_: object) -> Any:
     return np.isfinite(xs[1]) & np.isfinite(xs[2])
 
 
-def _fused(_name: str, xs: Numbers, *_: object) -> NDArray[np.bool_]:
+def _fused(_name: str, xs: Numbers, *_: object) -> Any:
     sizes = [(np.abs(x) > 2.0**-20) & (np.abs(x) < 2.0**20) for x in xs[:3]]
     return np.logical_and.reduce(sizes)
 
 
-def _fixup(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> NDArray[np.bool_]:
+def _fixup(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
     apart = {"h": -12, "f": -120, "d": -1000}[letters[0]]
     with np.errstate(all="ignore"):
         far = np.frexp(xs[2])[1] - np.frexp(xs[1])[1] < apart
     return ~(far & np.isfinite(xs[1]) & np.isfinite(xs[2]) & (xs[1] != 0) & (xs[2] != 0))
 
 
-_RULES: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = tuple(
-    (re.compile(pattern), rule)
-    for pattern, rule in (
-        (r"v_exp(_legacy)?_f\d\d", _exponential),
-        (r"v_log(_legacy)?_f\d\d", _logarithm),
-        (r"v_rcp(_iflag)?_f\d\d", _reciprocal),
-        (r"v_(sin|cos)_f\d\d", _circle),
-        (EXACT.pattern, _exact),
-        (r"v_(min|max|min3|max3|med3)_f\d\d", _extreme),
-        (r"v_(mul|mad)_legacy_f32", _legacy),
-        (r"v_fract_f\d\d", _fraction_part),
-        (r"v_cvt_rpi_i32_f32", _halves_up),
-        (r"v_cvt_(rpi|flr)_i32_f32", _whole),
-        (r"v_pack_b32_f16", lambda _n, xs, *_: ~np.isnan(xs[0] + xs[1])),
-        (r"v_div_scale_f\d\d", _scale),
-        (r"v_div_fmas_f\d\d", _fused),
-        (r"v_div_fixup(_legacy)?_f\d\d", _fixup),
-    )
+_TABLE: Final[tuple[tuple[str, Rule], ...]] = (
+    (r"v_exp(_legacy)?_f\d\d", _exponential),
+    (r"v_log(_legacy)?_f\d\d", _logarithm),
+    (r"v_rcp(_iflag)?_f\d\d", _reciprocal),
+    (r"v_(sin|cos)_f\d\d", _circle),
+    (EXACT.pattern, _exact),
+    (r"v_(min|max|min3|max3|med3)_f\d\d", _extreme),
+    (r"v_(mul|mad)_legacy_f32", _legacy),
+    (r"v_fract_f\d\d", _fraction_part),
+    (r"v_cvt_rpi_i32_f32", _halves_up),
+    (r"v_cvt_(rpi|flr)_i32_f32", _whole),
+    (r"v_pack_b32_f16", lambda _n, xs, *_: ~np.isnan(xs[0] + xs[1])),
+    (r"v_div_scale_f\d\d", _scale),
+    (r"v_div_fmas_f\d\d", _fused),
+    (r"v_div_fixup(_legacy)?_f\d\d", _fixup),
 )
+_RULES: Final = tuple((re.compile(pattern), rule) for pattern, rule in _TABLE)

@@ -126,6 +126,17 @@ _PREPARED: Final[tuple[tuple[re.Pattern[str], int], ...]] = (
 )
 
 
+def _divide(letter: str, columns: list[Column], fixed: int = 1) -> None:
+    """Make the first source the quotient of the third and the second, as V_DIV_FIXUP is given it."""
+    if fixed == 0:
+        columns[1], columns[2] = np.full_like(columns[1], np.uint64(number(letter, 1.0))), columns[0]
+        return
+    unsigned, kind = KINDS[BITS[letter]]
+    x, y = (columns[place].astype(unsigned).view(kind) for place in (1, 2))
+    with np.errstate(all="ignore"):
+        columns[0] = (y / x).astype(kind).view(unsigned).astype(np.uint64)
+
+
 @lru_cache(maxsize=16)
 def _prepared(name: str, letters: str, words: frozenset[str]) -> tuple[Column, ...]:
     """Candidates, changed to what the instruction needs."""
@@ -148,6 +159,8 @@ def _prepared(name: str, letters: str, words: frozenset[str]) -> tuple[Column, .
         columns[2] = np.where(random.random(count) < 0.7, columns[2] & np.uint64(0x0F0F0F0F), columns[2])
     if name.startswith("v_div_scale"):  # the first source is one of the others
         columns[0] = np.where(random.random(count) < 0.5, columns[1], columns[2])
+    if name.startswith("v_div_fixup"):
+        _divide(letters[0], columns)
     if found := re.match(r"v_cvt_(pk|pkaccum|pknorm|norm)_([iu])(8|16)_f(16|32)", name):
         step = 1 if found[3] == "8" else 32767 if found[2] == "i" else 65535
         for place in range(len(letters)):
@@ -207,6 +220,8 @@ def _values(
         some = [column[order] for column in columns]
         for place, every in fixed:
             some[place] = np.full_like(some[place], np.uint64(every[turn]))
+        if name.startswith("v_div_fixup"):
+            _divide(letters[0], some, fixed[0][0])
         rows = np.flatnonzero(allowed(name, letters, some, words))
         if not rows.size:
             return None

@@ -11,7 +11,6 @@ import numpy as np
 from apuflow.interpret.access import memory_step
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.as_gem5 import as_executed, own_step
-from apuflow.interpret.buffers import buffer_step
 from apuflow.interpret.encodings import VCC, Instruction, Program, lacking
 from apuflow.interpret.lds import lds_step
 from apuflow.interpret.operands import scalar
@@ -102,9 +101,7 @@ def step_of(found: Instruction, isa: str, defects: Collection[str] = ()) -> Step
             return vector_step(found, isa)
         case "ds":
             return lds_step(found, defects)
-        case "mubuf" | "mtbuf":
-            return buffer_step(found, defects)
-    return memory_step(found)
+    return memory_step(found, defects)
 
 
 def _ending(found: Instruction, after: int) -> Next | None:

@@ -7,12 +7,16 @@ instruction has an index, NUM_RECORDS counts records on Vega (Mesa, ac_descripto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from apuflow.interpret.access import (
+from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.as_gem5 import mixed_words
+from apuflow.interpret.atomics import atomic, operation
+from apuflow.interpret.encodings import VECTOR, Instruction, lacking
+from apuflow.interpret.moves import (
     LANE,
     Width,
     check_places,
@@ -20,16 +24,11 @@ from apuflow.interpret.access import (
     extended,
     from_registers,
     load,
-    nothing,
     save,
     scattered,
     to_registers,
     width_of,
 )
-from apuflow.interpret.arithmetic import Array
-from apuflow.interpret.as_gem5 import mixed_words
-from apuflow.interpret.atomics import atomic, operation
-from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.state import LANES, M0, Lanes, Step, Waves
 
@@ -92,21 +91,10 @@ def _places_of(found: Instruction, waves: Waves, at: _Descriptor) -> _Places:
     return places
 
 
-def buffer_step(found: Instruction, defects: Collection[str] = ()) -> Step:
-    """What an instruction does.
-
-    Raises:
-        EngineError: the interpreter does not have it.
-    """
-    if found.name.startswith("buffer_wb") or found.name == "buffer_inv":
-        return nothing
-    step = format_step(found) if "_format_" in found.name else _plain_step(found, "buffer_pairs" in defects)
-    if step is None:
-        raise lacking(found)
-    return step
-
-
-def _plain_step(found: Instruction, mixes: bool) -> Step | None:
+def buffer_step(found: Instruction, mixes: bool) -> Step | None:
+    """What an instruction does; None: the interpreter does not have it. ``mixes``: ``buffer_pairs``."""
+    if "_format_" in found.name:
+        return format_step(found)
     kind, _, rest = found.name.partition("_")[2].partition("_")
     known = operation(rest) if kind == "atomic" else None
     width = Width(known.size) if known else width_of(rest)

@@ -11,7 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.interpret.access import (
+from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.as_gem5 import mixed_words
+from apuflow.interpret.atomics import atomic, operation
+from apuflow.interpret.encodings import VECTOR, Instruction, lacking
+from apuflow.interpret.moves import (
     LANE,
     data_register,
     from_registers,
@@ -23,10 +27,6 @@ from apuflow.interpret.access import (
     who,
     width_of,
 )
-from apuflow.interpret.arithmetic import Array
-from apuflow.interpret.as_gem5 import mixed_words
-from apuflow.interpret.atomics import atomic, operation
-from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.operands import put
 from apuflow.interpret.state import M0, OutOfBounds, Step, Waves
 
