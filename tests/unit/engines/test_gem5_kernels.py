@@ -128,7 +128,7 @@ def test_releases_that_write_statistics_themselves(tmp_path: Path) -> None:
 def test_unknown_gpu(tmp_path: Path) -> None:
     found = _launches(LAYERS["softmax"], "fwd")
     with pytest.raises(ConfigError, match="not a GPU that gem5 models"):
-        kernel_run(found, gfx="gfx90a", options=OPTIONS, launcher=tmp_path, objects={})
+        kernel_run(found, gfx="gfx1030", options=OPTIONS, launcher=tmp_path, objects={})
 
 
 def test_objects_depend_on_sources_and_compiler(tmp_path: Path) -> None:

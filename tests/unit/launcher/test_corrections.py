@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import get_args
@@ -306,7 +307,7 @@ def test_a_release_without_the_defect_keeps_the_code() -> None:
     assert corrected(text, ("lane_moves", "wide_literals")) == text
 
 
-@pytest.mark.parametrize("gfx", GPUS)
+@pytest.mark.parametrize("gfx", [name for name, each in GPUS.items() if not each.least_clang])
 def test_compiled_code_loses_what_gem5_executes_wrongly(gfx: str, clang: Compiler, tmp_path: Path) -> None:
     """The kernel is left whole: its disassembly is the compiler's with more instructions."""
     source = tmp_path / "divide.cl"
@@ -321,9 +322,8 @@ def test_compiled_code_loses_what_gem5_executes_wrongly(gfx: str, clang: Compile
     assert Known(parts).suspects([changed], gfx) == ()
     words = [instructions(path, gfx) for path in (plain, changed)]
     assert words[1].count("v_and_b32") >= sum("16" in word for word in words[0])
-    assert [word for word in words[1] if word.startswith(("s_", "flat_"))] == [
-        word for word in words[0] if word.startswith(("s_", "flat_"))
-    ]
+    untouched = re.compile(r"s_(?!nop)|flat_")  # s_nop fills the end
+    assert list(filter(untouched.match, words[1])) == list(filter(untouched.match, words[0]))
 
 
 def instructions(path: Path, gfx: str) -> list[str]:

@@ -50,6 +50,8 @@ def check_kernels(
     started, and the instructions that a release of gem5 does not execute, or executes wrongly. A problem of
     one workload leaves the others to be checked. Exit status 1 if anything would stop a run before gem5.
     """
+    from apuflow.kernels.sources import compiles_for
+
     gpus = [gpu(name, "--gfx").name for name in gfx or ()]
     settings = dict(map(_setting, set_ or []))
     found = 0
@@ -60,6 +62,9 @@ def check_kernels(
             found += _told(name, error)
             continue
         for each in gpus or [work.usual_gpu]:
+            if not workloads and not compiles_for(Path(work.spec.source), each):
+                typer.echo(f"{name} on {each}: left out, Triton does not compile for this GPU")
+                continue
             found += _check(work, each, compute_units, limit if run else None, release)
     if found:
         typer.echo(many(found, "problem"), err=True)
@@ -145,6 +150,8 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
             return failed
         doubts = list(_doubts(program, list(codes.values()), gfx))
         wrong = list(problems(program, kernels, gpu(gfx).isa))
+        some, everywhere = _refused(program, kernels, gfx)
+        doubts, wrong = [*doubts, *some], [*wrong, *everywhere]
         results: list[str] = []
         if limit is not None and not wrong:
             try:
@@ -249,6 +256,33 @@ def _by_table(
     yield from (
         f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])
     )
+
+
+def _refused(program: OwnProgram, kernels: KernelsByCode, gfx: str) -> tuple[list[str], list[str]]:
+    """What keeps the kernels, with their changes, from running on some and on every release of gem5."""
+    from apuflow.configure import load_release, release_names
+    from apuflow.kernels.refused import refused
+    from apuflow.kernels.sources import compiled_meanwhile
+
+    if not gpu(gfx).runs_as:
+        return [], []
+    releases = [each for each in map(load_release, release_names()) if gfx in each.gfx]
+    found: dict[str, list[str]] = {}
+    for release in releases:
+        defects = release.instruction_defects(gfx)
+        with ExitStack() as stack:
+            codes = {
+                code: stack.enter_context(
+                    compiled_meanwhile(code.source, code.arguments, gfx, defects=defects)
+                )
+                for code in program.codes
+            }
+            for each in refused(program, kernels, codes, gfx, release.options_of, defects):
+                found.setdefault(str(each), []).append(release.name)
+    some = [
+        f"on gem5 {', '.join(names)}: {text}" for text, names in found.items() if len(names) < len(releases)
+    ]
+    return some, [text for text, names in found.items() if len(names) == len(releases)]
 
 
 def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:

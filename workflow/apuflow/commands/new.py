@@ -103,7 +103,8 @@ def _write_workload(name: str, like: str, force: bool) -> tuple[Path, ...]:
     model = load_workload(like)
     text = Path(paths.workload_file(like)).read_text(encoding="utf-8")
     path = Path(paths.workload_file(name))
-    networks = [(path.with_suffix(file.suffix), file.read_text(encoding="utf-8")) for file in model.files]
+    files = model.files if re.search(r"(?m)^config:", text) else ()  # kernels stay where they are
+    networks = [(path.with_suffix(file.suffix), file.read_text(encoding="utf-8")) for file in files]
     for file, _ in networks:
         check_new_name(name, "network", file, force=force)
         text = re.sub(r"(?m)^config:.*$", f"config: {file.name}", text)

@@ -68,7 +68,9 @@ class OwnKernels(Program[KernelsWorkload]):
         from apuflow.kernels.guest import DATA, object_file, own_guest
         from apuflow.kernels.metadata import read_kernels
         from apuflow.kernels.reference import OwnJudge
+        from apuflow.kernels.refused import check_refused, refused
         from apuflow.launcher.judge import LARGEST
+        from apuflow.launcher.object_changes import changes_of
         from apuflow.launcher.plan import LIST, output_file
 
         refuse_redirected(run_dir)
@@ -77,6 +79,9 @@ class OwnKernels(Program[KernelsWorkload]):
         kernels = {each: read_kernels(path) for each, path in codes.items()}
         for launch in dict.fromkeys(program.launches):
             check_launch(find_kernel(kernels[launch.code], launch.kernel, launch.code.source), launch, point)
+        defects = release.instruction_defects(point.gfx)
+        found = refused(program, kernels, codes, point.gfx, release.options_of, defects)
+        check_refused(found, program, point.gfx, paths.workload_file(point.workload))
         outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
             program,
@@ -100,6 +105,7 @@ class OwnKernels(Program[KernelsWorkload]):
             data={DATA: guest.data} if guest.data is not None else {},
             trace_workgroups=cut,
         )
+        changes = {each: ", ".join(changes_of(path.read_bytes())) or None for each, path in codes.items()}
         records = tuple(
             LaunchRecord(
                 layer=program.name,
@@ -107,6 +113,7 @@ class OwnKernels(Program[KernelsWorkload]):
                 kernel=launch.kernel,
                 grid=launch.grid,
                 workgroup=launch.workgroup,
+                changed=changes[launch.code],
             )
             for launch in program.launches
         )
@@ -119,7 +126,8 @@ def demand(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Demand:
     scalars = -(-kernel.scalar_registers // isa.scalar_granule) * isa.scalar_granule
     waves = -(-prod(launch.workgroup) // isa.wave_size)
     lds = kernel.lds_bytes + dynamic_lds(kernel, launch).size
-    return Demand(launch.kernel, waves, lds, kernel.vector_registers, scalars)
+    vectors = -(-kernel.vector_registers // isa.vector_granule) * isa.vector_granule
+    return Demand(launch.kernel, waves, lds, vectors, scalars)
 
 
 def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:

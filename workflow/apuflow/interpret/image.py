@@ -20,7 +20,7 @@ from apuflow.miopen.elf import read_code_object
 _DESCRIPTOR: Final = struct.Struct("<III4xq20xIIIHH")
 _ISAS: Final[Mapping[Isa, IsaName]] = {GCN3: "gcn3", VEGA: "vega"}
 _MACHINES: Final[Mapping[int, tuple[str, IsaName]]] = {
-    **{each.elf_machine: (each.name, _ISAS[each.isa]) for each in GPUS.values()},
+    **{each.elf_machine: (each.name, _ISAS[each.isa]) for each in GPUS.values() if each.isa in _ISAS},
     0x2F: ("gfx906", "gfx906"),
     0x30: ("gfx908", "gfx908"),
     0x3F: ("gfx90a", "gfx90a"),

@@ -131,9 +131,14 @@ def triton_compiler(gfx: str = "", defects: Collection[DefectName] = ()) -> Comp
     return Compiler(f"Triton {found}", command, flags, identity, "--gfx=")
 
 
+def compiles_for(source: Path, gfx: str) -> bool:
+    """Whether a source's compiler knows a GPU."""
+    return language(source) != "triton" or gfx in TRITON_GPUS
+
+
 def check_gpu(source: Path, gfx: str) -> None:
     """Raise ConfigError for a GPU that a source's compiler does not know."""
-    if language(source) == "triton" and gfx not in TRITON_GPUS:
+    if not compiles_for(source, gfx):
         remedy = f"a machine with one of {', '.join(TRITON_GPUS)}"
         raise ConfigError("Triton does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy)
 

@@ -204,6 +204,7 @@ _SCALAR_REPLACEMENTS: Final[Mapping[DefectName, _Replacement]] = {
     "scaled_sums": later_replacements.scaled_sum,
 }
 _REPLACEMENTS: Final[Mapping[DefectName, _Replacement]] = {
+    "accumulator_accesses": later_replacements.plain_accesses,
     "misread_fmac": later_replacements.fused_doubles,
     "refused_packs": later_replacements.packed_halves,
     "packed_constants": later_replacements.single_floats,

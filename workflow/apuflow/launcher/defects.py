@@ -26,7 +26,7 @@ DefectName: TypeAlias = Literal[
     "refused_choice_signs", "output_modifiers", "negative_fractions", "buffer_pairs", "skipped_swizzles",
     "misread_fmac", "refused_packs", "refused_mix", "packed_constants", "packed_signs", "mirrored_rows",
     "bounded_dpp", "refused_caches", "refused_modes", "scaled_sums", "matrix_numbers", "preloaded_arguments",
-    "packed_work_items", "rounded_products", "single_sums", "half_conversions",
+    "packed_work_items", "accumulator_accesses", "rounded_products", "single_sums", "half_conversions",
 ]  # fmt: skip
 """Names of defects in a release's file."""
 
@@ -349,6 +349,13 @@ DEFECTS = (
         r"(?!)",
         "work-item numbers y and z are in v1 and v2, the kernel expects them in v0",
         "gpu-compute/wavefront.cc, initRegState",
+    ),
+    Defect(
+        "accumulator_accesses",
+        "loads and stores of accumulation registers (gfx90a, gfx942)",
+        r"(?:global|flat|buffer|scratch|ds)_\w+(?= .*\ba(?:\d|\[))",
+        "the vector register of that number is loaded or stored",
+        "insts/op_encodings.cc: bit 55 is not read",
     ),
     Defect(
         "rounded_products",

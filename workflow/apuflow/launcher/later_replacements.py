@@ -173,3 +173,27 @@ def caches_of_vega(instruction: str, _spare: int) -> tuple[str, ...] | None:
 def without_mode(instruction: str, _spare: int) -> tuple[str, ...] | None:
     """Leave out what sets a mode to what it is when a kernel begins."""
     return ("s_nop 0",) if _DEFAULT_MODES.match(instruction) else None
+
+
+_ACCUMULATION = re.compile(r"\ba(?:(\d+)|\[(\d+):(\d+)\])")
+_STORES = re.compile(r"(?:global|flat|buffer|scratch)_store|ds_write")
+_WAITS: Final = {"ds": "lgkmcnt(0)", "flat": "vmcnt(0) lgkmcnt(0)"}
+
+
+def plain_accesses(instruction: str, spare: int) -> tuple[str, ...] | None:
+    """Load and store through vector registers: gem5 does not see that an accumulation register is named."""
+    if "_atomic" in instruction:
+        return None
+    free, moves, made, end = spare, list[tuple[int, int]](), "", 0
+    for found in _ACCUMULATION.finditer(instruction):
+        first, last = int(found[1] or found[2]), int(found[1] or found[3])
+        free += free % 2 if last > first else 0  # tuples begin at even registers
+        moves += [(free + number, first + number) for number in range(last - first + 1)]
+        named = f"v{free}" if first == last else f"v[{free}:{free + last - first}]"
+        made += instruction[end : found.start()] + named
+        free, end = free + last - first + 1, found.end()
+    plain = made + instruction[end:]
+    if _STORES.match(instruction):
+        return *(f"v_accvgpr_read_b32 v{to}, a{of}" for to, of in moves), plain
+    wait = _WAITS.get(instruction.partition("_")[0], "vmcnt(0)")
+    return plain, f"s_waitcnt {wait}", *(f"v_accvgpr_write_b32 a{of}, v{to}" for to, of in moves)

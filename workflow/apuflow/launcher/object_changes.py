@@ -43,12 +43,14 @@ class Descriptor(NamedTuple):
 
     Attributes:
         entry: address of its first instruction.
+        private: bytes of private memory of a work-item.
         registers, settings, properties, preload: COMPUTE_PGM_RSRC1, 2, KERNEL_CODE_PROPERTIES, words of
             arguments that begin in scalar registers.
     """
 
     name: str
     entry: int
+    private: int
     registers: int
     settings: int
     properties: int
@@ -82,12 +84,11 @@ def descriptors(data: bytes) -> tuple[Descriptor, ...]:
     for symbol in elf.symbols(data, table):
         if symbol.name.endswith(".kd"):
             place = file_offset(table, symbol.value)
-            (entry,) = struct.unpack_from("<q", data, place + 16)
+            private, entry = struct.unpack_from("<I8xq", data, place + 4)
             registers, settings, properties, preload = struct.unpack_from("<IIHH", data, place + 48)
             name = symbol.name.removesuffix(".kd")
-            found.append(
-                Descriptor(name, symbol.value + entry, registers, settings, properties, preload & 0x7F)
-            )
+            settled = registers, settings, properties, preload & 0x7F
+            found.append(Descriptor(name, symbol.value + entry, private, *settled))
     return tuple(found)
 
 

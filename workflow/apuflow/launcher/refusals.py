@@ -1,0 +1,154 @@
+"""What of a code object gem5 cannot run in the place of a GPU that it is not told of, found before a run.
+
+Sources: gem5's ``gpu_decoder.cc``, ``gpu_command_processor.cc``, ``wavefront.cc``, ``op_encodings.cc``
+(bit 55 of a memory instruction, which names accumulation registers, is not read).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from apuflow.core.errors import EngineError
+from apuflow.core.gpus import gpu
+from apuflow.launcher.defects import DEFECTS, Defect, DefectName
+from apuflow.launcher.disassembly import disassembled
+from apuflow.launcher.gem5_decoder import is_executed
+from apuflow.launcher.object_changes import changes_of, descriptors
+
+_LINE = re.compile(r"\t(?P<text>.*?)\s*// (?P<address>[0-9A-F]+): (?P<words>(?:[0-9A-F]{8} ?)+)")
+_LABEL = re.compile(r"[0-9a-f]+ <(\S+)>:$")
+_ACCUMULATION = re.compile(r"(?:global|flat|buffer|scratch|ds)_\w+ .*\ba(?:\d+|\[\d+:\d+\])")
+_CONSTANT_SUM = re.compile(r"v_mfma_\w+ a.*, -?\d[\d.]*(?: |$)")
+_MATRIX = re.compile(r"v_mfma|v_accvgpr")
+_SEPARATE: Final = (
+    "gem5 looks for accumulation registers behind the others, as gfx90a has them",
+    "compile for gfx90a",
+)
+_ANOTHER: Final = ("misread_fmac",)
+"""Defects without a message that are refused: nothing of their result is right."""
+MOST_REGISTERS: Final = 256
+REMEDIES: Final = (
+    (r"v_mfma\w*xf32", 'write input_precision="ieee" in tl.dot'),
+    (r"v_s?mfmac?\w*(?:fp8|bf8)", "use 16-bit types; for gfx90a Triton computes fp8 in 32 bits"),
+    (r"v_mfma_f32_16x16x16_?bf16", "matrix_instr_nonkdim: 32 (Triton), or mfma_f32_32x32x8bf16_1k (HIP)"),
+    (r"v_s?mfma", "use one of the matrix instructions that gem5 has: f32, f16, bf16 32x32x8, i8 16x16x16"),
+    (r"buffer_atomic", "set AMDGCN_USE_BUFFER_ATOMICS=0 where Triton compiles it"),
+    (r"v_\w+_sdwa|.*src0_sel", "compile with the target feature -sdwa, or here from its source"),
+    (r"v_fma_mix", "compile with the target feature -fma-mix-insts, or here from its source"),
+    (r"v_pk_\w+_f32", "compile with the target feature -packed-fp32-ops, or here from its source"),
+    (r"scratch_", "use fewer registers: smaller tiles, more wavefronts"),
+    (r"", "compile it here from its source, which changes code for gem5, or write the kernel without it"),
+)
+"""What avoids an instruction, by its name's begin."""
+WITHOUT_ACCUMULATION: Final = (
+    "compile with waves_per_eu: 2 (Triton), amdgpu_waves_per_eu(2) (OpenCL, HIP), or here from its source"
+)
+
+
+class Refusal(NamedTuple):
+    """Why a kernel cannot run.
+
+    Attributes:
+        why: with the instruction and its address, if it is one.
+        remedy: what avoids it.
+    """
+
+    kernel: str
+    why: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.kernel}: {self.why}; {self.remedy}"
+
+
+def refusals(
+    path: Path, gfx: str, release: str, present: Collection[DefectName], workgroups: Mapping[str, int]
+) -> Iterator[Refusal]:
+    """Everything that keeps kernels of a code object from running, once each.
+
+    Args:
+        release: gem5's, as ``v24.1``. present: its defects.
+        workgroups: by kernel that is launched, the most axes of its workgroups.
+
+    Raises:
+        EngineError: llvm-objdump is not beside clang, so that nothing can be known.
+    """
+    if not gpu(gfx).runs_as:
+        return
+    data = path.read_bytes()
+    done = changes_of(data)
+    for each in descriptors(data):
+        if each.name not in workgroups:
+            continue
+        if each.preload and "preloaded_arguments" not in done:
+            why = "its arguments are preloaded into scalar registers, and its entry has no room to undo that"
+            yield Refusal(each.name, why, "compile it without: -mllvm -amdgpu-kernarg-preload-count=0")
+        packed = gpu(gfx).isa.packed_work_items and "packed_work_items" not in done
+        if packed and each.work_item_axes > 1 and workgroups[each.name] > 1:
+            why = "work-item numbers of two and three dimensions are packed, which gem5 does not do"
+            yield Refusal(each.name, why, "launch workgroups of one dimension, or compile it here")
+        registers = ((each.registers & 63) + 1) * gpu(gfx).isa.vector_granule
+        if each.private and gfx == "gfx942":
+            why = f"it uses private memory ({each.private} bytes); gem5 has one place for all wavefronts"
+            yield Refusal(
+                each.name, why, "use smaller tiles or more wavefronts, no arrays with changing indices"
+            )
+        if registers > MOST_REGISTERS:
+            why = f"it takes {registers} vector registers, gem5 counts {MOST_REGISTERS}"
+            yield Refusal(each.name, why, "use smaller tiles, or waves_per_eu: 2")
+    ending = [each for each in DEFECTS if each.name in present and (each.ends_gem5 or each.name in _ANOTHER)]
+    yield from _of_instructions(path, gfx, release, ending, workgroups)
+
+
+def _of_instructions(
+    path: Path, gfx: str, release: str, ending: list[Defect], kernels: Collection[str]
+) -> Iterator[Refusal]:
+    lines = disassembled(path, gfx).splitlines()
+    if not any(map(_LINE.match, lines)):
+        raise EngineError(
+            "the instructions cannot be read: no llvm-objdump beside clang",
+            file=path,
+            remedy=f"apt install llvm-{19 if gpu(gfx).least_clang else 15}",
+        )
+    kernel, seen = "", set[tuple[str, str, str]]()
+    for line in lines:
+        if label := _LABEL.match(line):
+            kernel = label[1] if label[1] in kernels else kernel if _is_local(label[1]) else ""
+        found = _LINE.match(line)
+        if found is None or not kernel:
+            continue
+        words = [int(word, 16) for word in found["words"].split()]
+        if gpu(gfx).isa.accumulation == "separate" and _MATRIX.match(found["text"]):
+            wrong: tuple[str, str] | None = _SEPARATE
+        else:
+            wrong = _wrong(found["text"], words, release, ending)
+        name = found["text"].partition(" ")[0]
+        if wrong is None or (kernel, name, wrong[0]) in seen:
+            continue
+        seen.add((kernel, name, wrong[0]))
+        yield Refusal(kernel, f"{name} at {int(found['address'], 16):#x}: {wrong[0]}", wrong[1])
+
+
+def _is_local(label: str) -> bool:
+    return re.match(r"\.?L", label) is not None
+
+
+def _wrong(text: str, words: list[int], release: str, ending: list[Defect]) -> tuple[str, str] | None:
+    """What gem5 does with an instruction, and what avoids it; None: it executes it."""
+    if not is_executed(words, release):
+        return "gem5 does not execute it", _remedy(text)
+    if _ACCUMULATION.match(text):
+        return "gem5 takes its accumulation register for another one", WITHOUT_ACCUMULATION
+    if _CONSTANT_SUM.match(text):
+        return "gem5 adds another register in place of the constant", WITHOUT_ACCUMULATION
+    for each in ending:
+        if re.match(each.pattern, text):
+            return each.effect, _remedy(text)
+    return None
+
+
+def _remedy(text: str) -> str:
+    return next(remedy for pattern, remedy in REMEDIES if re.match(pattern, text))
