@@ -282,7 +282,7 @@ def test_lds_reads_and_writes_move_bytes(isa: IsaName) -> None:
         scale = abs(size) * (64 if form[3] else 1) if form[2] else 1
         offsets = [scale * int(each) for each in re.findall(r"offset[01]?:(\d+)", case.text)] or [0]
         first = given(case, "s44") + 4 * np.arange(64) if form[4] else given(case, "v2")
-        wanted = []
+        wanted, goals = [], []
         for offset, register in zip(offsets, ("v8", "v12"), strict=False):
             place = (first + offset)[:, :, None] + np.arange(abs(size))
             if form[1] == "read":
@@ -291,6 +291,9 @@ def test_lds_reads_and_writes_move_bytes(isa: IsaName) -> None:
                 continue
             sent = case.vectors[register].transpose(0, 2, 1)
             data = np.ascontiguousarray(sent >> np.uint32(16) if form[7] else sent).view(np.uint8)
+            goals.append(
+                np.where(lanes[:, :, None], place, -1 - np.arange(place[0].size).reshape(place[0].shape))
+            )
             for turn in range(ROUNDS):
                 lds[turn, place[turn, lanes[turn]]] = data[turn, lanes[turn], : abs(size)]
         if wanted:

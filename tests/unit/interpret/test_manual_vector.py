@@ -236,6 +236,7 @@ HALVES = [
     Row("v_cvt_pknorm_i16_f16 v0, v2, v3", {"v2": h(1.0), "v3": h(-2.0)}, 0x80017FFF),
     Row("v_cvt_pknorm_u16_f16 v0, v2, v3", {"v2": h(1.0), "v3": 0x7E00}, 0x0000FFFF),
     Row("v_pack_b32_f16 v0, v2, v3", {"v2": 0x11112222, "v3": 0x33334444}, 0x44442222),
+    Row("v_pack_b32_f16 v0, s4, v3 op_sel:[1,0,0]", {"s4": 0x11112222, "v3": 0x33334444}, 0x44441111),
     Row("v_pack_b32_f16 v0, v2, v3 op_sel:[1,0,0]", {"v2": 0x11112222, "v3": 0x33334444}, 0x44441111),
     Row("v_div_fixup_f16 v0, v2, v3, v4", {"v2": h(7.0), "v3": 0, "v4": h(-1.0)}, 0xFC00),
     Row("v_div_fixup_legacy_f16 v0, v2, v3, v4", {"v2": h(7.0), "v3": h(-2.0), "v4": h(1.0)}, h(-7.0)),

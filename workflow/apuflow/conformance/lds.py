@@ -150,12 +150,13 @@ def _accessed(name: str, form: re.Match[str], features: Features, isa: IsaName) 
 
 
 def _offset(form: re.Match[str], features: Features) -> str:
-    """Offsets; the second of two is never that of the first."""
+    """Offsets; of two, the second leads to a place that no lane has by the first."""
     if not form[2]:
         return " offset:260" if "offset" in features else ""
-    first, second = (3, 1) if "offset" in features else (0, 2)
-    if not form[3]:
-        first, second = (first, 130 if int(form[5]) == 64 else 200) if "offset" in features else (0, 64 * 2)
+    if "offset" in features:
+        first, second = 3, 1 if form[3] else 130
+    else:
+        first, second = 0, 2 if form[3] else 1 if way_of(features, _PLACES[:2]) else 128
     return f" offset0:{first} offset1:{second}"
 
 
@@ -180,8 +181,8 @@ def _atomic(name: str, features: Features, isa: IsaName) -> Case:
         vectors[f"v{_SECOND}"] = other
     offset = " offset:1032" if "offset" in features else ""
     if twice:
-        step = "offset0:0 offset1:2" if "st64" in word else "offset0:0 offset1:130"
-        offset = " " + (step.replace("0:0", "0:1") if "offset" in features else step)
+        apart = 4 if "st64" in word else 1 if "random_places" in features else 130
+        offset = f" offset0:{int('offset' in features)} offset1:{apart}"
     target = registers(_TARGET, count * (1 + twice), "v")
     sent = [registers(each, count, "v") for each in (_DATA, _SECOND) if f"v{each}" in vectors]
     text = f"{name} " + ", ".join([*([target] if returns else []), f"v{_ADDRESS}", *sent]) + offset

@@ -30,7 +30,7 @@ from apuflow.interpret.moves import (
     width_of,
 )
 from apuflow.interpret.operands import scalar
-from apuflow.interpret.state import LANES, M0, Lanes, Step, Waves
+from apuflow.interpret.state import M0, Lanes, Step, Waves
 
 _Places = Callable[[int, int], tuple[Array, Lanes]]
 
@@ -60,7 +60,7 @@ def _descriptor(waves: Waves, resource: int) -> _Descriptor:
         words[1] >> 31 != 0,
         by_lane,
         np.where(element == 0, 4, 2 << element),
-        np.where((element == 0) & (index == 0) & (by_lane != 0), LANES, 8 << index),
+        8 << index,
         words[3],
     )
 
