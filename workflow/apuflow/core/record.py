@@ -98,8 +98,8 @@ class ReleaseFacts:
             said.append(f"gem5 {release} ({self.never_ran}) never ran in apuflow's tests")
         if self.without_matrix_time is not None:
             said.append(
-                f"gem5 has no time of {self.without_matrix_time}'s matrix instructions: each takes a SIMD unit "
-                "as long as one vector instruction"
+                f"gem5 has no time of {self.without_matrix_time}'s matrix instructions: each takes a SIMD "
+                "unit as long as one vector instruction"
             )
         return tuple(said)
 
