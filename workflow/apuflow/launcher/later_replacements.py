@@ -48,7 +48,7 @@ def _half(source: str, upper: bool, to: str) -> list[str]:
 
 
 _PACKED = re.compile(
-    r"v_pk_(?P<name>add|mul|fma)_f32 v\[(?P<to>\d+):\d+\], (?P<sources>[^ ]+(?:, [^ ]+)*)(?P<rest>.*)"
+    r"v_pk_(?P<name>add|mul|fma)_f32 v\[(?P<to>\d+):\d+\], (?P<sources>[^ ,]+(?:, [^ ,]+)*)(?P<rest>.*)"
 )
 _PAIR = re.compile(r"(?P<bank>[vs])\[(?P<first>\d+):\d+\]")
 

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import chain
@@ -20,6 +20,7 @@ from apuflow.containers.found import container_engine
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
+from apuflow.core.gpus import GPUS
 from apuflow.miopen.compiler import host_compiler
 from apuflow.prepare.builds import existing_dnnmark, existing_gem5, starts
 from apuflow.prepare.images import look_for_image, sources_to_try
@@ -86,6 +87,7 @@ def examine(site: Site, release: Release, project: Path, *, network: bool = True
         machine.gem5,
         machine.dnnmark,
         lambda: [_attempt("compiler for GPU kernels", _COMPILING, _clang)],
+        _later_clang,
         machine.kernel_sources,
         machine.library,
         lambda: [_attempt("C compiler for the launcher", (Use.KERNELS,), _c_compiler)],
@@ -341,8 +343,16 @@ def _home() -> str:
     return str(home)
 
 
-def _clang() -> str:
-    return host_compiler().identity.splitlines()[0]
+def _clang(gfx: str = "") -> str:
+    return host_compiler(gfx=gfx).identity.splitlines()[0]
+
+
+def _later_clang() -> Iterator[Check]:
+    """The compiler of GPUs that need a newer one."""
+    for gfx in (name for name, each in GPUS.items() if each.least_clang):
+        name, uses = f"compiler for kernels of {gfx}", (Use.KERNELS,)
+        found = _attempt(name, uses, partial(_clang, gfx))
+        yield found if found.state is State.OK else replace(found, state=State.WARNING)
 
 
 def _c_compiler() -> str:
