@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 import machine_code
 import numpy as np
 import pytest
-from apuflow.forms.scalar_words import features
 from numpy.typing import NDArray
 
 from apuflow.conformance.assemble import LDS_WORDS, assembled, memory_content
 from apuflow.conformance.case import LDS_BYTES, MEMORY_BYTES, ROUNDS, Case
 from apuflow.conformance.expected import Values, expected
 from apuflow.forms.features import AT_RUN_TIME
+from apuflow.forms.scalar_words import features
 from apuflow.interpret.encodings import decode
 from apuflow.interpret.opcodes import IsaName, opcodes
 

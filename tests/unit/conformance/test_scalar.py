@@ -12,7 +12,6 @@ from functools import cache
 import machine_code
 import numpy as np
 import pytest
-from apuflow.forms.scalar_words import features
 from numpy.typing import NDArray
 
 from apuflow.conformance import scalar
@@ -20,6 +19,7 @@ from apuflow.conformance.assemble import assembled, stored
 from apuflow.conformance.case import ROUNDS, Case
 from apuflow.conformance.expected import Values, expected
 from apuflow.forms.features import AT_RUN_TIME
+from apuflow.forms.scalar_words import features
 from apuflow.interpret.encodings import decode
 from apuflow.interpret.opcodes import IsaName, opcodes
 

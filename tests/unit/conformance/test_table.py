@@ -10,7 +10,7 @@ import pytest
 from apuflow.conformance.case import ROUNDS, Case
 from apuflow.conformance.compare import Failure
 from apuflow.conformance.made import of_judged
-from apuflow.conformance.run import Judged, Verdict
+from apuflow.conformance.run import Judged
 from apuflow.conformance.sources import Sources
 from apuflow.conformance.special import special, special_operands
 from apuflow.core.errors import ConfigError
