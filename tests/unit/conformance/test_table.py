@@ -15,7 +15,7 @@ from apuflow.conformance.sources import Sources
 from apuflow.conformance.special import special, special_operands
 from apuflow.core.errors import ConfigError
 from apuflow.forms.form import Form
-from apuflow.forms.table import Table, read, table_file, text
+from apuflow.forms.table import Table, Verdict, read, table_file, text
 
 WRONG = Failure("v8, lane 3", "v2=0x00000001", "0x00000002", "0x00000003", "1 of 512")
 

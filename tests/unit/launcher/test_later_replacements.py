@@ -101,7 +101,8 @@ def test_accumulation_registers_go_through_free_ones() -> None:
 
 def test_accumulation_registers_begin_behind_the_taken_ones() -> None:
     """24 registers, 8 of them accumulation: one more makes 16 + 4 and 8 behind them."""
-    text = corrected(KERNEL.format("ds_read_b32 a3, v1", 24), ("accumulator_accesses",))
+    present: tuple[DefectName, ...] = ("accumulator_accesses",)
+    text = corrected(KERNEL.format("ds_read_b32 a3, v1", 24), present)
     assert ".amdhsa_accum_offset 20" in text
     assert ".amdhsa_next_free_vgpr 28" in text
 

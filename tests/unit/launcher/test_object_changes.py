@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from apuflow.core.errors import EngineError
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import Launch, Machine, Value
+from apuflow.launcher.defects import DefectName
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.object_changes import changed, changes_of, descriptors, file_offset, walked
 from apuflow.launcher.refusals import refusals
@@ -103,8 +104,9 @@ def test_a_kernel_with_preloaded_arguments_finds_its_workgroup(clang: str, tmp_p
 def test_a_change_is_made_once(clang: str, tmp_path: Path) -> None:
     path = built(clang, "gfx942", tmp_path, "-mllvm", "-amdgpu-kernarg-preload-count=2")
     data = with_prologue(path.read_bytes())
-    made, _ = changed(data, ("preloaded_arguments",))
-    assert changed(made, ("preloaded_arguments",)) == (made, ())
+    present: tuple[DefectName, ...] = ("preloaded_arguments",)
+    made, _ = changed(data, present)
+    assert changed(made, present) == (made, ())
 
 
 def test_instructions_are_cut_as_llvm_cuts_them(clang: str, tmp_path: Path) -> None:

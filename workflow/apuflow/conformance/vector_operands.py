@@ -273,7 +273,7 @@ def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
         before: str = "",
         kinds: Mapping[int, tuple[str, str]] | None = None,
         range_: frozenset[str] = signed,
-        **others: bool,
+        scalar_result: bool = False,
     ) -> Variant:
         every = {place: Part() for place in range(count)} | dict(parts or {})
         selects = "".join(f" src{place}_sel:{part.select}" for place, part in every.items())
@@ -288,7 +288,7 @@ def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
             every,
             before + goal + selects,
             range_,
-            **others,
+            scalar_result=scalar_result,
         )
 
     yield variant()
