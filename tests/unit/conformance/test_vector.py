@@ -12,7 +12,7 @@ import pytest
 from apuflow.conformance.assemble import Assembled, assembled, stored
 from apuflow.conformance.case import ROUNDS, Case
 from apuflow.conformance.expected import Values, expected
-from apuflow.conformance.generators import all_cases
+from apuflow.conformance.generators import IsaName, all_cases
 from apuflow.conformance.vector import NOT_GENERATED, cases
 from apuflow.conformance.vector_rules import has_range, number
 from apuflow.conformance.vector_values import Part, registers_of, values
@@ -22,21 +22,21 @@ from apuflow.interpret.encodings import Dpp, Instruction, Sdwa, decode
 from apuflow.interpret.opcodes import opcodes
 
 needs_llvm = pytest.mark.skipif(shutil.which("llvm-mc-15") is None, reason="needs LLVM's assembler")
-ISAS = ("gcn3", "vega")
+ISAS: tuple[IsaName, ...] = ("gcn3", "vega")
 
 
 @cache
-def _cases(isa: str) -> tuple[Case, ...]:
+def _cases(isa: IsaName) -> tuple[Case, ...]:
     return tuple(cases(isa))
 
 
-def _one(isa: str, form: str) -> Case:
+def _one(isa: IsaName, form: str) -> Case:
     return next(each for each in _cases(isa) if str(each.form) == form)
 
 
 @needs_llvm
 @pytest.mark.parametrize("isa", ISAS)
-def test_words_of_forms_are_those_of_the_machine_code(isa: str) -> None:
+def test_words_of_forms_are_those_of_the_machine_code(isa: IsaName) -> None:
     wrong = []
     for each in assembled(all_cases(isa, ("vector", "scalar", "scalar_memory", "memory", "buffers", "lds"))):
         found = decode([*each.words, 0, 0, 0][:3], 0, each.isa)
@@ -50,7 +50,7 @@ def test_words_of_forms_are_those_of_the_machine_code(isa: str) -> None:
 
 @needs_llvm
 @pytest.mark.parametrize("isa", ISAS)
-def test_every_instruction_has_a_form_or_a_reason(isa: str) -> None:
+def test_every_instruction_has_a_form_or_a_reason(isa: IsaName) -> None:
     tried = {each.case.form[:2] for each in assembled(_cases(isa))}
     carries = {"v_add_u32", "v_sub_u32", "v_subrev_u32", "v_addc_u32", "v_subb_u32", "v_subbrev_u32"}
     missing = {
@@ -66,12 +66,12 @@ def test_every_instruction_has_a_form_or_a_reason(isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_the_number_of_cases_is_that_of_a_night(isa: str) -> None:
+def test_the_number_of_cases_is_that_of_a_night(isa: IsaName) -> None:
     assert 6_000 < len(_cases(isa)) < 14_000
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_cases_keep_to_the_contract(isa: str) -> None:
+def test_cases_keep_to_the_contract(isa: IsaName) -> None:
     for each in _cases(isa):
         assert list(each.form.features) == sorted(set(each.form.features))
         for vector in each.vectors.values():
@@ -202,7 +202,7 @@ def test_words_of_unknown_controls_do_not_fail() -> None:
 
 @needs_llvm
 @pytest.mark.parametrize("isa", ISAS)
-def test_the_interpreter_has_a_value_for_each_instruction(isa: str) -> None:
+def test_the_interpreter_has_a_value_for_each_instruction(isa: IsaName) -> None:
     first: dict[str, list[Assembled]] = defaultdict(list)
     for each in assembled(case for case in _cases(isa) if not case.form.features):
         first[each.case.form.instruction].append(each)
