@@ -72,5 +72,5 @@ def test_the_table_of_options_gives_defaults_of_later_releases_and_joins_the_lev
 
 
 def test_conformance_counts_follow_the_tables() -> None:
-    text = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/howto/conformance.md").read_text(encoding="utf-8")
     assert refresh(text) == text, "run: apuflow schemas"
