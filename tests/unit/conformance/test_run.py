@@ -16,7 +16,7 @@ from apuflow.conformance.compare import Failure, failure
 from apuflow.conformance.expected import Values, expected
 from apuflow.conformance.report import page
 from apuflow.conformance.run import Judged, Suite, covers, judged
-from apuflow.conformance.simulator import Ran, Simulator
+from apuflow.conformance.simulator import ENDLESS, Ran, Simulator
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.forms.form import Form
 from apuflow.miopen.compiler import Compiler
@@ -259,6 +259,17 @@ def test_a_case_that_harms_the_next_one_is_found(clang: Compiler, tmp_path: Path
     found = verdicts(suite(tmp_path, gem5, FORMS[:3]))
     assert found == {"": "right", "abs0": "stops", "neg0": "right"}
     assert [len(forms) for forms in gem5.ran] == [3, 2, 2]
+
+
+def test_what_does_not_end_is_tried_once_more_alone(clang: Compiler, tmp_path: Path) -> None:
+    class Slow(Gem5):
+        def run(self, some: Sequence[Assembled], directory: Path) -> Ran:
+            ran = super().run(some, directory)
+            return ran if len(self.ran) > 1 else Ran((), ENDLESS, 1.0)
+
+    gem5 = Slow({"vop2 v_add_f32 abs0": ENDLESS})
+    assert verdicts(suite(tmp_path, gem5, FORMS[:2])) == {"": "right", "abs0": "stops"}
+    assert [len(forms) for forms in gem5.ran] == [2, 1, 2, 2]
 
 
 def test_a_suite_that_was_cut_goes_on(clang: Compiler, tmp_path: Path) -> None:

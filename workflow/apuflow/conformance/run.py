@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from apuflow.conformance.assemble import Assembled
 from apuflow.conformance.compare import Failure, failure
 from apuflow.conformance.expected import Values, expected
-from apuflow.conformance.simulator import Ran
+from apuflow.conformance.simulator import ENDLESS, Ran
 from apuflow.conformance.store import Kept, Store
 from apuflow.core.errors import EngineError
 from apuflow.core.files import file_lock
@@ -148,9 +148,10 @@ class Suite:
             return found
         stopped, others = chosen[done], chosen[done + 1 :]
         others = [each for each in others if each.key != stopped.key]
-        if done and stopped.key not in self._alone and not _OWN.search(ran.message):
-            doubtful = chosen[done - 1 : done + 1]
-            found.pop(doubtful[0].key)
+        doubt = ran.message == ENDLESS or (done and not _OWN.search(ran.message))
+        if doubt and stopped.key not in self._alone:
+            doubtful = chosen[max(0, done - 1) : done + 1]
+            found.pop(doubtful[0].key, None)
             self._alone |= {each.key for each in doubtful}
             self._waiting.extendleft(reversed(others))
             self._waiting.extend(doubtful)

@@ -59,9 +59,9 @@ _BARE: Final = re.compile(r"v_(mad[ma]k_|swap_|nop|clrexcp)")
 """Instructions that LLVM has without suffix in their only encoding."""
 _CARRIES: Final = re.compile(r"v_(addc?|subb?|subb?rev)_u32")
 _VECTOR_ENCODINGS: Final = ("vop1", "vop2", "vopc", "vop3")
-_TARGET, _FIRST, _SCALAR, _MASK, _HELD, _FLAG = 2, 10, 24, 36, 44, 20
+_TARGET, _FIRST, _SCALAR, _MASK, _HELD, _FLAG, _ACTIVE = 2, 10, 24, 36, 44, 20, 50
 """Registers: the vector result, the first source (four further for each), scalar sources (the same), masks
-that are read, what VCC or M0 get, scalar results."""
+that are read, what VCC or M0 get, scalar results, a copy of EXEC."""
 _TOLERANCE: Final = (
     (re.compile(r"v_(rcp|rsq|sqrt)_f64"), 2.0**29),
     (re.compile(r"v_(exp|log|rcp|rsq|sqrt)(_legacy|_iflag)?_f(16|32)"), 1.0),
@@ -145,6 +145,11 @@ def _case(operation: Operation, variant: Variant, isa: IsaName, suffix: str) -> 
     if low is not None:
         before += [f"s_mov_b32 exec_lo, {low:#x}", f"s_mov_b32 exec_hi, {high:#x}"]
     text, results = _written(operation, variant, suffix)
+    after: tuple[str, ...] = ()
+    if low is not None and operation.results[1:] == "m":  # the manual does not tell flags of inactive lanes
+        flag = text.split(", ")[1]
+        scalars[f"s{_ACTIVE}"] = np.array([(low, high)] * ROUNDS, np.uint32)
+        after = (f"s_and_b64 {flag}, {flag}, s[{_ACTIVE}:{_ACTIVE + 1}]",)
     return Case(
         Form(operation.encoding, name, variant.features),
         text,
@@ -153,6 +158,7 @@ def _case(operation: Operation, variant: Variant, isa: IsaName, suffix: str) -> 
         scalars,
         results,
         tuple(before),
+        after,
         tolerance=next((ulps for pattern, ulps in _TOLERANCE if pattern.fullmatch(name)), 0.0),
         floats=_floats(operation, variant),
     )

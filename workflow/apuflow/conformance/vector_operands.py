@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from apuflow.conformance.vector_rules import BITS, number
+from apuflow.conformance.vector_rules import BITS, EXACT, number
 from apuflow.conformance.vector_values import Part
 from apuflow.interpret.opcodes import Encoding
 
@@ -172,7 +172,7 @@ def _plain(operation: Operation, *, alone: bool) -> Iterator[Variant]:
     elif operation.compares:
         executions = (executions[operation.turn % 3],)
     for each in executions:
-        yield Variant(execution=each, range=_signed(operation))
+        yield Variant(execution=each)
     for word in ("subnormal", "negative", "large") if len(operation.letters) == 1 else ("subnormal",):
         yield Variant(words=(word,), range=frozenset({word}))
 
@@ -187,12 +187,14 @@ def _kinds(operation: Operation) -> Iterator[Variant]:
         if letter == "Q" or (operation.encoding != "vop3" and place):
             continue
         bits = BITS[letter]
-        special = SPECIAL[(turn + place) % 3]
+        exact = bool(EXACT.fullmatch(operation.name))
+        special = SPECIAL[(turn + place) % (2 if exact else 3)]
         kinds = [("scalar", ""), ("constant", str(INTEGERS[(turn + place) % 5])), (special, "")]
         if not operation.compares and operation.encoding != "vop3":
             kinds.append(("constant", str(INTEGERS[(turn + 2) % 5])))
         if letter not in "ws":
-            text = FLOATS[(turn + place) % 3]
+            some = FLOATS[:2] if exact else FLOATS[::2] if len(operation.letters) == 1 else FLOATS
+            text = some[(turn + place) % len(some)]
             kinds.append(("float", _TURN if bits == 64 and text == FLOATS[2] else text))
         if operation.encoding != "vop3":
             kinds.append(
@@ -201,7 +203,10 @@ def _kinds(operation: Operation) -> Iterator[Variant]:
                     hex(_LITERALS.get(bits, 0) if letter in "fdhws" else 0x12345678 >> (32 - min(bits, 32))),
                 )
             )
-        yield from (Variant(kinds={place: kind}, range=_signed(operation)) for kind in kinds)
+        for kind in kinds:
+            yield Variant(
+                kinds={place: kind}, range=_signed(operation) if kind[0] == "constant" else frozenset()
+            )
 
 
 def _modifiers(operation: Operation) -> Iterator[Variant]:
@@ -210,7 +215,7 @@ def _modifiers(operation: Operation) -> Iterator[Variant]:
     floats = [place for place, letter in enumerate(operation.sources) if letter in "hfd"]
     for place in floats:
         yield Variant(signs={place: "abs"}, range=signed)
-        yield Variant(signs={place: "neg"}, range=signed)
+        yield Variant(signs={place: "neg"}, range=frozenset({"negative"} if signed else ()))
     if floats:
         yield Variant(signs={floats[operation.turn % len(floats)]: "both"}, range=signed)
     yield from _outputs(operation)
@@ -218,7 +223,6 @@ def _modifiers(operation: Operation) -> Iterator[Variant]:
 
 _SATURATES: Final = re.compile(r"v_(addc?|subb?|subb?rev|mad|m?sad|mul_lo_u16)(_|$)")
 """Instructions on whole numbers for which CLAMP has a meaning."""
-_ROUNDS_TO_WHOLE: Final = re.compile(r"v_(trunc|ceil|floor|rndne|fract)_")
 
 
 def _outputs(operation: Operation, prefix: tuple[str, ...] = ()) -> Iterator[Variant]:
@@ -229,7 +233,7 @@ def _outputs(operation: Operation, prefix: tuple[str, ...] = ()) -> Iterator[Var
         if _SATURATES.match(operation.name):
             yield Variant((*prefix, "clamp"), tail=" clamp")
         return
-    near = frozenset({"positive" if _ROUNDS_TO_WHOLE.match(operation.name) else "moderate"})
+    near = frozenset({"positive" if len(operation.letters) == 1 else "moderate"})
     multiples: tuple[tuple[str, str], ...] = (("mul2", " mul:2"), ("mul4", " mul:4"), ("div2", " div:2"))
     if prefix:
         multiples = (multiples[operation.turn % 3],)
@@ -252,7 +256,7 @@ def _halves(operation: Operation) -> Iterator[Variant]:
             for place in chosen
             if place < count and BITS[operation.sources[place]] == 16
         }
-        yield Variant(("select_low",), parts=parts, tail=f" op_sel:[{bits}]", range=_signed(operation))
+        yield Variant(("select_low",), parts=parts, tail=f" op_sel:[{bits}]")
 
 
 def _rotated(every: Sequence[str], first: int, count: int) -> list[str]:
@@ -261,7 +265,8 @@ def _rotated(every: Sequence[str], first: int, count: int) -> list[str]:
 
 def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
     letters = "".join(letter for letter in operation.sources if letter != "m")
-    count, turn, signed = len(letters), operation.turn, _signed(operation)
+    count, turn = len(letters), operation.turn
+    signed = {"abs": _signed(operation), "neg": frozenset({"negative"} if count == 1 else ())}
     full = operation.name in COMMON
 
     def variant(
@@ -272,7 +277,7 @@ def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
         unused: str = "PAD",
         before: str = "",
         kinds: Mapping[int, tuple[str, str]] | None = None,
-        range_: frozenset[str] = signed,
+        range_: frozenset[str] = frozenset(),
         scalar_result: bool = False,
     ) -> Variant:
         every = {place: Part() for place in range(count)} | dict(parts or {})
@@ -302,16 +307,14 @@ def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
             select = SELECTS[(turn + place) % 2]
             yield variant((f"sext{place}",), {place: Part(select, signed=True)}, {place: "sext"})
         elif operation.name != "v_cndmask_b32":  # LLVM does not encode them
-            yield variant(signs={place: ("abs", "neg")[(turn + place) % 2]})
-            if not operation.compares:
-                yield variant(signs={place: ("neg", "abs")[(turn + place) % 2]})
+            signs = _rotated(("abs", "neg"), turn + place, 1 if operation.compares else 2)
+            yield from (variant(signs={place: sign}, range_=signed[sign]) for sign in signs)
         if isa != "gcn3":
             yield variant(kinds={place: ("scalar", "")})
     if operation.compares:
         return
     yield from (
-        variant(each.words, before=each.tail, range_=each.range or signed)
-        for each in _outputs(operation, ("sdwa",))
+        variant(each.words, before=each.tail, range_=each.range) for each in _outputs(operation, ("sdwa",))
     )
     exact = operation.results[0] not in "hf"
     selects = SELECTS if exact else tuple(each for each in SELECTS if each[0] == "W")
@@ -323,7 +326,9 @@ def _sdwa(operation: Operation, isa: str) -> Iterator[Variant]:
 
 
 def _dpp(operation: Operation) -> Iterator[Variant]:
-    near = frozenset({"positive" if "legacy" in operation.name else "moderate"})
+    near = frozenset(
+        {"positive" if "legacy" in operation.name or len(operation.letters) == 1 else "moderate"}
+    )
     others = [each for each in DPP if each not in ("quad_perm", "row_shr")]
     if operation.name not in COMMON:
         others = _rotated(others, 2 * operation.turn, 2)

@@ -79,7 +79,7 @@ def allowed(name: str, letters: str, columns: Sequence[Column], words: frozenset
         x = xs[0]
         if "negative" in words or not words & {"subnormal", "moderate", "signed"}:
             good &= np.signbit(x) == ("negative" in words)
-        good &= _beyond(name, x) if "large" in words else ~_beyond(name, x) | ("signed" in words)
+        good &= _beyond(name, x) if "large" in words else ~_beyond(name, x)
     for pattern, rule in _RULES:
         if pattern.fullmatch(name):
             with np.errstate(all="ignore"):

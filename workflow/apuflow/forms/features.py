@@ -16,7 +16,8 @@ A form that gem5 executes wrongly tells that each instruction with all of its wo
 ``scalar0`` .. ``scalar2``          a source is a scalar register; ``constant0`` .. ``constant2``: a whole
                                     inline constant; ``float0`` ..: a float one; ``literal0`` ..: a literal;
                                     ``vcc0`` .., ``m00`` .., ``exec0`` ..: one of these
-``accumulation``                    an operand is an accumulation register
+``accumulation``                    an operand is an accumulation register; ``implied_accumulation``: C and D
+                                    of gfx908, whose encoding has no bit for them
 ``cbsz``, ``blgp``                  broadcasts of matrix instructions; of fp64 ones ``blgp`` are signs
 ``glc``, ``slc``, ``offset``,       of memory instructions: ``offset`` is not 0; ``saddr``: a scalar base;
 ``saddr``, ``offen``, ``idxen``,    ``gds``

@@ -14,8 +14,12 @@ def features(found: Instruction) -> Iterator[str]:
     """Words of a decoded VOP3P instruction beyond its kinds of operands and CLAMP."""
     count = len(found.sources)
     if found.name.startswith(("v_mfma", "v_smfmac", "v_accvgpr")):
-        if found.flags and not found.name.startswith("v_accvgpr"):
-            yield "accumulation"
+        if not found.name.startswith("v_accvgpr"):
+            implied = found.flags & {"implied"}
+            if implied:
+                yield "implied_accumulation"
+            if found.flags - implied - ({"c"} if implied else set()):
+                yield "accumulation"
         yield from (word for word, bits in (("cbsz", found.immediate), ("blgp", found.negative)) if bits)
         return
     mask = (1 << count) - 1

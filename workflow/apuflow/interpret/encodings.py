@@ -279,7 +279,7 @@ def _vop3p(found: Instruction, low: int, high: int, _third: int, isa: IsaName) -
     if matrix:
         accumulation = _set(high, a=27, b=28) | _set(low, c=15)
         if isa == "gfx908":  # it has no other C and D
-            accumulation |= {"c"}
+            accumulation |= {"c", "implied"}
         return replace(found, immediate=low >> 8 & 7, select=low >> 11 & 0xF, flags=accumulation)
     return replace(
         found,
