@@ -170,13 +170,17 @@ def _row(each: Judged, source: Callable[[Form], str]) -> Row:
         _words(each),
         each.text,
         wrong.place if wrong else "",
-        wrong.inputs if wrong else "",
-        wrong.got if wrong else "",
-        wrong.expected if wrong else "",
+        _short(wrong.inputs if wrong else "", 100),
+        _short(wrong.got if wrong else "", 60),
+        _short(wrong.expected if wrong else "", 60),
         wrong.lanes if wrong else "",
-        each.message,
+        _short(_CHATTER.sub("", each.message), 120),
         source(each.form) if each.verdict != "unknown" else "",
     )
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _words(each: Judged) -> frozenset[str]:
@@ -185,6 +189,8 @@ def _words(each: Judged) -> frozenset[str]:
     return words | {"special"} if each.failure is not None and each.failure.special else words
 
 
+_CHATTER: Final = re.compile(r"^gem5\.\w+: |\[with .*\]|panic condition .* occurred: | \(at tick \d+\)")
+"""What makes gem5's messages long."""
 _COUNTS: Final = re.compile(r"# (\w+): ((?:\w+ \d+(?:, )?)+)")
 _COLUMNS: Final = tuple(field.name for field in fields(Row))
 
