@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from apuflow.conformance.run import Judged
 from apuflow.forms.form import Form
 from apuflow.forms.table import WEIGHT, Row, Table
+
+_CHATTER: Final = re.compile(r"^gem5\.\w+: |\[with .*\]|panic condition .* occurred: | \(at tick \d+\)")
+"""What makes gem5's messages long."""
 
 
 def _weight(each: Judged) -> tuple[int, bool]:
@@ -70,13 +75,17 @@ def _row(each: Judged, source: Callable[[Form], str]) -> Row:
         _words(each),
         each.text,
         wrong.place if wrong else "",
-        wrong.inputs if wrong else "",
-        wrong.got if wrong else "",
-        wrong.expected if wrong else "",
+        _short(wrong.inputs if wrong else "", 100),
+        _short(wrong.got if wrong else "", 60),
+        _short(wrong.expected if wrong else "", 60),
         wrong.lanes if wrong else "",
-        each.message,
+        _short(_CHATTER.sub("", each.message), 120),
         source(each.form) if each.verdict != "unknown" else "",
     )
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _words(each: Judged) -> frozenset[str]:

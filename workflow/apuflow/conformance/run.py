@@ -27,7 +27,7 @@ _WHOLE: Final = re.compile(
 )
 """What gem5 says of an instruction whatever its operands are."""
 _MEMORY: Final = ("flat", "global", "scratch", "mubuf", "mtbuf", "ds")
-_OWN: Final = re.compile(r"arch/amdgpu/")
+_OWN: Final = re.compile(r"arch/amdgpu/|register_manager")
 """Where the code of instructions is: what fails elsewhere may be the fault of the case before."""
 _CHANGED: Final = (
     ("sdwa", re.compile(r"SDWA not (?:supported|implemented)")),
@@ -84,6 +84,8 @@ class Suite:
     _waiting: deque[Assembled] = field(default_factory=deque)
     _alone: set[str] = field(default_factory=set)
     """Keys of cases that run twice in a gem5 of their own: they may harm the wavefront behind them."""
+    _known: list[tuple[Callable[[Form], bool], Kept]] = field(default_factory=list)
+    """Messages that are about other forms, too."""
 
     def run(self) -> dict[str, Kept]:
         """Run what has no result yet; the results of all cases by their keys.
@@ -158,11 +160,16 @@ class Suite:
             return found
         found[stopped.key] = Kept(message=ran.message)
         self.say(f"  {stopped.case.form} stops: {ran.message}")
-        self._waiting.extendleft(reversed(others))
         covered = covers(stopped.case.form, ran.message)
-        for each in [each for each in self._waiting if covered(each.case.form)]:
-            found[each.key] = Kept(message=ran.message, taken_from=str(stopped.case.form))
-        self._waiting = deque(each for each in self._waiting if each.key not in found)
+        new = Kept(message=ran.message, taken_from=str(stopped.case.form))
+        found |= {each.key: new for each in self._waiting if covered(each.case.form)}
+        self._known.append((covered, new))
+        for each in others:  # another process may have met such a message meanwhile
+            for known, kept in self._known:
+                if known(each.case.form):
+                    found[each.key] = kept
+        left = [*others, *self._waiting]
+        self._waiting = deque(each for each in left if each.key not in found)
         return found
 
 

@@ -213,6 +213,8 @@ def _modifiers(operation: Operation) -> Iterator[Variant]:
     """|x|, -x, clamp and multiples of VOP3."""
     signed = _signed(operation)
     floats = [place for place, letter in enumerate(operation.sources) if letter in "hfd"]
+    if re.match("v_cvt_pk(accum)?_u8", operation.name):  # of what is below 0 the manual does not tell
+        floats = []
     for place in floats:
         yield Variant(signs={place: "abs"}, range=signed)
         yield Variant(signs={place: "neg"}, range=frozenset({"negative"} if signed else ()))

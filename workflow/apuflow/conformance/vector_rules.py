@@ -111,7 +111,7 @@ Rule: TypeAlias = Callable[[str, Numbers, Sequence[Column], str], Any]
 
 
 def _exponential(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
-    return ~((xs[0] < (-14 if letters[0] == "h" else -126)) & np.isfinite(xs[0]))
+    return (np.abs(xs[0]) <= (14 if letters[0] == "h" else 126)) | ~np.isfinite(xs[0])
 
 
 def _logarithm(_name: str, xs: Numbers, *_: object) -> Any:

@@ -65,7 +65,7 @@ class Row:
     @property
     def certain(self) -> bool:
         """Whether every run of such an instruction meets it, whatever its operands are."""
-        return not self.features & AT_RUN_TIME
+        return self.verdict == "right" or not self.features & AT_RUN_TIME
 
 
 @dataclass(frozen=True)
