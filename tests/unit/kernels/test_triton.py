@@ -71,6 +71,12 @@ def eight(x, out):
     tl.store(out + at, tl.dot(a, a))
 
 
+@triton.jit
+def error_function(x):
+    i = tl.arange(0, 64)
+    tl.store(x + i, tl.erf(tl.load(x + i)))
+
+
 def plain(x):
     return x
 
@@ -354,3 +360,14 @@ def test_what_a_kernel_needs_of_its_file(place: Path) -> None:
         texts[line - 1].startswith(start) or texts[line - 2].startswith(start)
         for line, start in zip(lines, wanted, strict=True)
     ] == [True] * 5
+
+
+@pytest.mark.usefixtures("triton")
+def test_features_are_left_out_of_library_functions_too(place: Path) -> None:
+    """erf lies in ROCm's library; with other features than the kernel's it would not be inlined."""
+    (code,) = work(place, other("error_function", "out")).program(1, "gfx942").codes
+    path = compiled(str(code.source), code.arguments, "gfx942", place, SDWA)
+    try:
+        assert b"__ocml_erf" not in path.read_bytes()
+    finally:
+        shutil.rmtree(path.parent)

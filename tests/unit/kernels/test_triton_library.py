@@ -9,17 +9,19 @@ from typing import Any
 
 import needs
 import numpy as np
+import pandas as pd
 import pytest
-from places import ROOT
+from places import DATA, ROOT
 
 from apuflow.configure import load_workload
 from apuflow.configure.kernel_workload import KernelsWorkload
+from apuflow.configure.loading import load_release
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.kernels.interpreted import interpret_program
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.program import OwnProgram
 from apuflow.kernels.reference import tolerance
-from apuflow.kernels.sources import compiled, triton_compiler
+from apuflow.kernels.sources import compiled, compiled_meanwhile, triton_compiler
 
 KERNELS = ROOT / "configs/workloads/kernels/triton"
 SMALL: dict[str, list[dict[str, int | str]]] = {
@@ -81,6 +83,23 @@ def test_a_kernel_computes_what_its_reference_says(name: str, layer: dict[str, i
         for path in codes.values():
             shutil.rmtree(path.parent)
     assert all(error <= tolerance(given, given.buffer(output)) for output, error in errors.items())
+
+
+@pytest.mark.parametrize(("name", "kind"), [("rotary", "half"), ("product", "half"), ("gelu", "float")])
+def test_as_many_instructions_run_as_on_gem5(name: str, kind: str) -> None:
+    """Those of recorded runs of gem5 v24.1; the code is the one that is made for this gem5."""
+    try:
+        triton_compiler()
+    except ApuflowError:
+        needs.TRITON.skip()
+    rows = pd.read_csv(DATA / "triton_gem5.csv").query("layer.isna() and gfx_version == 'gfx942'")
+    gem5 = rows[(rows["workload"] == f"triton_{name}") & (rows["type"] == kind)].iloc[0]
+    given, defects = program(name, type=kind), load_release("v24.1", ROOT).instruction_defects("gfx942")
+    (code,) = given.codes
+    with compiled_meanwhile(code.source, code.arguments, "gfx942", ROOT, defects) as path:
+        done, errors = interpret_program(given, {code: read_kernels(path)}, {code: path}, "gfx942")
+    assert sum(each.total for each in done.executed) == gem5["instructions"]
+    assert max(errors.values()) < 1e-3 and gem5["max_relative_error"] < 2e-3
 
 
 def reference(name: str, **parameters: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -51,7 +51,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {
 TRITON: Final = "3.9"
 TRITON_REMEDY: Final = f"pip install apuflow[triton] (triton=={TRITON}.0)"
 TRITON_GPUS: Final = ("gfx906", "gfx908", "gfx90a", "gfx942")
-_TRITON_STEP: Final = "1"
+_TRITON_STEP: Final = "2"
 """Raise it when ``triton_process`` makes another object of the same launch."""
 _SDWA: Final[frozenset[DefectName]] = frozenset({"ignored_sdwa", "refused_sdwa"})
 """Defects with which Triton is told to leave such instructions: clang ends with ``-sdwa``."""

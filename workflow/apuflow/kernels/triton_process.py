@@ -78,10 +78,7 @@ def _compiled(source: Path, gfx: str, order: Mapping[str, Any], features: str, d
         for name, parameter in function.signature.parameters.items()
         if name not in signature and parameter.default is not parameter.empty
     } | {name: _constant(value) for name, value in order["constexprs"].items()}
-    options = dict(order["options"])
-    if features:
-        options["llvm_fn_attrs"] = (("target-features", features),)
-    with _changing(lambda text, facts: _changed(text, facts, list(signature), defects)):
+    with _changing(lambda text, facts: _changed(text, facts, list(signature), defects), features):
         made = triton.compile(
             ASTSource(
                 function,
@@ -90,7 +87,7 @@ def _compiled(source: Path, gfx: str, order: Mapping[str, Any], features: str, d
                 {(names.index(name),): [["tt.divisibility", 16]] for name in order["divisible_by_16"]},
             ),
             target=GPUTarget("hip", gfx, 64),
-            options=options,
+            options=dict(order["options"]),
         )
     code: bytes = made.asm["hsaco"]
     return code
@@ -117,18 +114,28 @@ def _constant(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _changing(change: Callable[[str, Mapping[str, Any]], str]) -> Iterator[None]:
-    """Have Triton change its assembly, and read all arguments from memory, not from preloaded registers."""
+def _changing(change: Callable[[str, Mapping[str, Any]], str], features: str) -> Iterator[None]:
+    """Have Triton change its assembly, and read all arguments from memory, not from preloaded registers.
+
+    Args:
+        features: of the GPU, for all functions: as an attribute of one they would keep others out of it.
+    """
     from triton.backends.amd import compiler as backend
 
     written = backend.HIPBackend.make_amdgcn
 
     def make_amdgcn(src: Any, metadata: Any, options: Any) -> str:
-        return change(written(src, metadata, options), metadata)
+        return change(written(_without(src, features), metadata, options), metadata)
 
     backend.amd.set_all_fn_arg_inreg = lambda _function: None
     backend.HIPBackend.make_amdgcn = staticmethod(make_amdgcn)
     yield
+
+
+def _without(code: str, features: str) -> str:
+    """LLVM's code with these features of the GPU at every function."""
+    plain = re.sub(r' "target-features"="[^"]*"', "", code)
+    return re.sub(r"^(attributes #\d+ = \{)", rf'\1 "target-features"="{features}"', plain, flags=re.M)
 
 
 def _changed(text: str, facts: Mapping[str, Any], names: list[str], defects: list[Any]) -> str:
