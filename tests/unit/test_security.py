@@ -68,6 +68,8 @@ def test_no_code_calls_a_shell_or_executes_data(file: Path) -> None:
         file == ROOT / "analysis/apuflow_analysis/metrics/compute.py"
     ):  # formulas of our own tables, without builtins
         forbidden.remove("eval")
+    if file == ROOT / "workflow/apuflow/kernels/triton_process.py":  # the user's own kernels
+        forbidden.remove("exec")
     for name, call in calls(file):
         assert name not in forbidden, f"{name} in line {call.lineno}"
         for keyword in call.keywords:

@@ -131,7 +131,7 @@ def schemas(directory: str = typer.Option("workflow/schemas", help="where to wri
         "configuration",
         "operations",
         "networks",
-        "conformance",
+        "howto/conformance",
         "explanation/what-gem5-gets-wrong",
     ):
         document = Path(f"docs/{name}.md")

@@ -47,8 +47,10 @@ def _fma(a: float, b: float, c: float) -> float:
     from fractions import Fraction
     from math import isfinite
 
-    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+    if not (isfinite(a) and isfinite(b)):
         return a * b + c
+    if not isfinite(c):
+        return c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return a * b + c

@@ -317,6 +317,7 @@ def _store_part(sdwa: Sdwa, register: int, letter: str) -> Write:
     size = 8 if sdwa.target < 4 else 16
     shift = np.uint32(8 * sdwa.target if size == 8 else 16 * (sdwa.target - 4))
     mask = np.uint32((1 << size) - 1)
+    above = np.uint32(0xFFFFFFFF << int(shift) + size & 0xFFFFFFFF)
 
     def store(waves: Waves, value: Array, lanes: Lanes | None) -> None:
         raw = np.ascontiguousarray(value)
@@ -324,7 +325,7 @@ def _store_part(sdwa: Sdwa, register: int, letter: str) -> Write:
         placed = word << shift
         if sdwa.unused == 1:
             negative = word >> np.uint32(size - 1) != 0
-            placed = np.where(negative, placed | np.uint32(0xFFFFFFFF) << shift, placed)
+            placed = np.where(negative, placed | above, placed)
         elif sdwa.unused == 2:
             placed = waves.v[register] & ~(mask << shift) | placed
         put(waves, waves.v[register], placed, lanes)

@@ -28,7 +28,7 @@ _SEGMENTS: Final = ("OP_FLAT", "OP_SCRATCH", "OP_GLOBAL")
 
 
 def is_executed(words: Sequence[int], release: str) -> bool:
-    """Whether a release executes an instruction of these words; only the first is looked at."""
+    """Whether a release executes an instruction of these words; the first one decides."""
     table, code = _place(words[0])
     known = _tables()
     return code in known[release if release in known else max(known)].get(table, ())

@@ -1,6 +1,6 @@
 """Assembly of gfx906 and later GPUs that gem5's Vega build executes as these GPUs do.
 
-Each function takes an instruction and the first free register (vector, or scalar where it says so), and
+Each function takes an instruction and the first free register (vector, or scalar where its line says it), and
 returns its replacement, or None for an instruction that stays.
 
 Sources: AMD's "Vega" and "Instinct MI200" and "MI300 Instruction Set Architecture" manuals (V_PACK_B32_F16,
