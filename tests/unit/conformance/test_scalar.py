@@ -23,6 +23,9 @@ from apuflow.forms.scalar_words import features
 from apuflow.interpret.encodings import decode
 from apuflow.interpret.opcodes import IsaName, opcodes
 
+pytestmark = pytest.mark.usefixtures("clang")
+"""LLVM's assembler is beside it."""
+
 ISAS: tuple[IsaName, ...] = ("gcn3", "vega")
 SCALAR = ("sop1", "sop2", "sopc", "sopk", "sopp")
 

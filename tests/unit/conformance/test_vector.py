@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import defaultdict
 from functools import cache
 
@@ -21,7 +20,7 @@ from apuflow.forms.features import AT_RUN_TIME
 from apuflow.interpret.encodings import Dpp, Instruction, Sdwa, decode
 from apuflow.interpret.opcodes import opcodes
 
-needs_llvm = pytest.mark.skipif(shutil.which("llvm-mc-15") is None, reason="needs LLVM's assembler")
+needs_llvm = pytest.mark.usefixtures("clang")
 ISAS: tuple[IsaName, ...] = ("gcn3", "vega")
 
 
