@@ -87,3 +87,13 @@ def test_a_release_reads_the_table_of_its_build(tmp_path: Path) -> None:
     file.write_text("form\nx\n")
     with pytest.raises(ConfigError, match="has the columns"):
         release.known("gfx902", tmp_path)
+
+
+def test_what_the_next_instructions_mend_is_not_counted(clang: Compiler, tmp_path: Path) -> None:
+    """A division of floats ends with V_DIV_FIXUP, which gem5 computes from its other two operands."""
+    source = "__kernel void k(__global float *a) { a[0] = a[1] / a[2]; }"
+    (tmp_path / "k.cl").write_text(source)
+    compile_source(tmp_path / "k.cl", Source("k.cl", ""), "gfx902", clang, tmp_path / "k.o")
+    names = {form.instruction for form in forms_of(tmp_path / "k.o")}
+    assert "v_div_fixup_f32" in names
+    assert not names & {"v_div_scale_f32", "v_div_fmas_f32"}

@@ -246,12 +246,13 @@ def _by_table(
     from apuflow.forms.objects import met, told
     from apuflow.kernels.sources import compiled_meanwhile
 
-    before = met(codes, table)
+    before = met(codes, table, certain=True)
     with ExitStack() as stack:
         compiled = [
             compiled_meanwhile(code.source, code.arguments, gfx, defects=defects) for code in program.codes
         ]
-        after = met([stack.enter_context(code) for code in compiled], table) if before else {}
+        made = [stack.enter_context(code) for code in compiled] if before else []
+        after = met(made, table, certain=True)
     yield from told(list(after))
     yield from (
         f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -42,10 +44,24 @@ def forms_of(path: Path) -> Mapping[Form, int]:
     if not whole and any(each.name in _CALLS for each in found):
         found = list(_decoded(image, code))
     counts: dict[Form, int] = {}
-    for each in found:
+    for each in _unmended(found):
         form = Form(each.encoding, each.name, tuple(sorted(features_of(each))))
         counts[form] = counts.get(form, 0) + 1
     return counts
+
+
+def _unmended(found: Sequence[Instruction]) -> Iterator[Instruction]:
+    """All but those whose results later instructions do not take over.
+
+    Of 16 bits, gem5 keeps the upper half: the next instruction may clear it. Its V_DIV_FIXUP divides by itself,
+    whatever V_DIV_SCALE and V_DIV_FMAS gave (vop3.cc).
+    """
+    fixed = tuple(each.name[-4:] for each in found if each.name.startswith("v_div_fixup"))
+    for each, after in pairwise((*found, *found[-1:])):
+        clears = after.name == "v_and_b32" and after.literal == 0xFFFF and after.target == each.target
+        divides = each.name.startswith(("v_div_scale", "v_div_fmas")) and each.name.endswith(fixed)
+        if not divides and not (clears and re.search("[iub]16", each.name)):
+            yield each
 
 
 def _decoded(image: Image, places: Iterable[tuple[int, int]]) -> Iterator[Instruction]:
