@@ -70,6 +70,12 @@ CLANG = Need(
     ("clang-15", "lld-15", "llvm-15", "rocm-device-libs"),
     ("clang-15", "clang"),
 )
+LATER_CLANG = Need(
+    "clang 19",
+    "compiling and assembling for gfx942",
+    ("clang-19", "lld-19", "llvm-19"),
+    ("clang-19",),
+)
 DOCKER = Need(
     "Docker daemon",
     "builds and runs in containers",
@@ -120,7 +126,7 @@ ROCBLAS = Need(
 NETWORKS = Need("PyTorch and ONNX", "networks read from them", otherwise=".venv/bin/pip install torch onnx")
 TRITON = Need("Triton", "Triton kernels", otherwise=".venv/bin/pip install triton==3.9.0")
 NEEDS = (
-    *(C_COMPILER, CLANG, DOCKER, REGISTRY, PODMAN, BROWSER, SLURM, MOUNT, NETWORKS, TRITON),
+    *(C_COMPILER, CLANG, LATER_CLANG, DOCKER, REGISTRY, PODMAN, BROWSER, SLURM, MOUNT, NETWORKS, TRITON),
     *(GEM5, OTHER_GEM5, MIOPEN, ROCBLAS),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ def values(one: Case, gfx: str = "gfx902") -> Values:
 
 
 def test_llvm_decides_which_forms_there_are(clang: Compiler) -> None:
+    needs.LATER_CLANG.required_program()
     refused = add(text="v_add_f32 v8, v2, 0x12345678")
     old = case("vop2 v_add_f32", "v_add_f32 v8, v2, v3", processor="gfx801")
     new = case("vop3p v_mfma", "v_mfma_f32_4x4x4_16b_f16 a[0:3], v[2:3], v[4:5], a[0:3]", processor="gfx942")

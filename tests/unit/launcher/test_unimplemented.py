@@ -57,7 +57,8 @@ def test_check_kernels_says_on_which_gem5_a_kernel_ends(root: Path, monkeypatch:
         "launches:\n  - {kernel: count, grid: [256], workgroup: [64], arguments: [out]}\n"
     )
     told = CliRunner().invoke(build_app(), ["check-kernels", "local", "--gfx", "gfx902"]).output
-    assert "v23.0, v23.1, v24.0, v24.1: ds_add_rtn_u32: gem5 does not execute it" in told
+    assert "v23.0, v23.1, v24.0: ds_add_rtn_u32: gem5 does not execute it" in told
+    assert "v24.1: ds_add_rtn_u32: gem5 ends" in told
     assert "v25.0" not in told  # nobody has read it as a whole
 
 

@@ -53,8 +53,8 @@ def forms_of(path: Path) -> Mapping[Form, int]:
 def _unmended(found: Sequence[Instruction]) -> Iterator[Instruction]:
     """All but those whose results later instructions do not take over.
 
-    Of 16 bits, gem5 keeps the upper half: the next instruction may clear it. Its V_DIV_FIXUP divides by itself,
-    whatever V_DIV_SCALE and V_DIV_FMAS gave (vop3.cc).
+    Of 16 bits, gem5 keeps the upper half: the next instruction may clear it. Its V_DIV_FIXUP divides by
+    itself, whatever V_DIV_SCALE and V_DIV_FMAS gave (vop3.cc).
     """
     fixed = tuple(each.name[-4:] for each in found if each.name.startswith("v_div_fixup"))
     for each, after in pairwise((*found, *found[-1:])):
