@@ -35,7 +35,7 @@ from apuflow.dnnmark import parse
 from apuflow.engines.derived_kernels import kernel_run
 from apuflow.engines.fewer_workgroups import Fewer
 from apuflow.engines.simulated import statistics_of
-from apuflow.launcher.defects import Known
+from apuflow.launcher.known import Known
 from apuflow.launcher.program import build_launcher
 from apuflow.launcher.reference import TOLERANCE
 from apuflow.miopen import Launch, launches

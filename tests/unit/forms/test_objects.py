@@ -11,8 +11,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.forms.form import Form
 from apuflow.forms.objects import forms_of, met, told
 from apuflow.forms.table import Row, Table, read, table_file, text
-from apuflow.launcher.defects import Known
 from apuflow.launcher.judge import ProgramJudge
+from apuflow.launcher.known import Known
 from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row as Source
 

@@ -13,7 +13,8 @@ from launcher_layers import LAYERS
 from apuflow.core.gpus import GPUS
 from apuflow.dnnmark import parse
 from apuflow.launcher.corrections import corrected, correcting, version_of
-from apuflow.launcher.defects import DefectName, Known
+from apuflow.launcher.defects import DefectName
+from apuflow.launcher.known import Known
 from apuflow.miopen import launches
 from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row

@@ -12,9 +12,10 @@ from places import ROOT
 
 from apuflow.configure import load_release
 from apuflow.configure.catalogue import RELEASES
-from apuflow.launcher.defects import NOTHING, DefectName, Known, met
+from apuflow.launcher.defects import DefectName, met
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.judge import ProgramJudge
+from apuflow.launcher.known import NOTHING, Known
 from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row
 

@@ -17,7 +17,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget, gpu
 from apuflow.core.record import ReleaseFacts
 from apuflow.forms.table import read, table_file
-from apuflow.launcher.defects import DefectName, Known
+from apuflow.launcher.defects import DefectName
+from apuflow.launcher.known import Known
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 
 Gfx: TypeAlias = Annotated[

@@ -21,9 +21,9 @@ from apuflow.engines.base import Inputs, Needs, Place, Prepared, Program, needed
 from apuflow.engines.fewer_workgroups import Fewer, noted, shares, shortened
 from apuflow.engines.simulated import launch_records, launched, provenance, statistics_of
 from apuflow.launcher.corrections import CORRECTIONS_VERSION
-from apuflow.launcher.defects import NOTHING, Known
 from apuflow.launcher.dispatch_list import Statistics
 from apuflow.launcher.judge import LARGEST, KernelJudge
+from apuflow.launcher.known import NOTHING, Known
 from apuflow.launcher.plan import LIST, guest_run, kernel_source, source_directory
 from apuflow.launcher.program import sources_identity as launcher_identity
 from apuflow.miopen import Launch, Row

@@ -21,8 +21,8 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.record import Results
 from apuflow.kernels.element_types import ELEMENT_BYTES, NUMPY_TYPES, ElementType, numbers, rounded
 from apuflow.kernels.program import OwnBuffer, OwnProgram, initial_value
-from apuflow.launcher.defects import NOTHING, Known
 from apuflow.launcher.judge import LARGEST, judged
+from apuflow.launcher.known import NOTHING, Known
 from apuflow.launcher.reference import TOLERANCE, difference
 
 Array: TypeAlias = NDArray[np.generic]

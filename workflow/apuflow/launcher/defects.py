@@ -10,13 +10,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from apuflow.core.errors import EngineError
-from apuflow.forms import objects as forms
-from apuflow.forms.table import Table
 from apuflow.launcher.disassembly import executed
 
 DefectName: TypeAlias = Literal[
@@ -394,45 +390,6 @@ WRONG_VALUES: frozenset[DefectName] = frozenset(
 def pattern_of(name: DefectName) -> str:
     """Pattern of a defect's instructions in LLVM's disassembly."""
     return next(defect.pattern for defect in DEFECTS if defect.name == name)
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the instructions that a gem5 executes otherwise than the GPU.
-
-    Attributes:
-        names: of ``DEFECTS``.
-        table: of the release, where the suite of instructions has run on it; it takes the place of the names.
-    """
-
-    names: tuple[DefectName, ...] = ()
-    table: Table | None = None
-
-    def suspects(self, objects: Iterable[Path], gfx: str, *, certain: bool = False) -> tuple[str, ...]:
-        """A line for each kind of instruction in the code objects that gem5 executes otherwise.
-
-        Finds nothing in files that are no code objects, nor by name without llvm-objdump next to the
-        machine's clang.
-
-        Args:
-            certain: only what gives wrong values in a run that completes, whatever the operands are.
-        """
-        if self.table is None:
-            present = WRONG_VALUES.intersection(self.names) if certain else self.names
-            return tuple(told(defect, names) for defect, names in met(objects, gfx, present).items())
-        try:
-            found = forms.met(objects, self.table, certain=certain)
-        except EngineError:
-            return ()
-        return forms.told([row for row in found if row.verdict == "wrong" or not certain])
-
-    def explained(self, text: str, objects: Iterable[Path], gfx: str) -> str:
-        """``text`` with the result of :meth:`suspects`, if any."""
-        named = "; ".join(self.suspects(objects, gfx))
-        return f"{text}; gem5 executes wrongly {named}" if named else text
-
-
-NOTHING: Final = Known()
 
 
 def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> dict[Defect, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from apuflow.core.errors import NotModelled
 from apuflow.core.record import Results
-from apuflow.launcher.defects import NOTHING, Known
+from apuflow.launcher.known import NOTHING, Known
 from apuflow.launcher.plan import GuestRun
 
 LARGEST = 1 << 24

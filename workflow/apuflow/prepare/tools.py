@@ -14,7 +14,7 @@ from apuflow.configure.products import refuse_missing_checkouts
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.launcher.corrections import correcting
-from apuflow.launcher.defects import Known
+from apuflow.launcher.known import Known
 from apuflow.miopen import Row
 from apuflow.miopen.compiler import Compiler, assembler, host_compiler, image_compiler
 from apuflow.miopen.database import DatabasePlan, plan_database
