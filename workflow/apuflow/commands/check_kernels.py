@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,6 +121,30 @@ def _setting(text: str) -> tuple[str, int | str]:
         raise ConfigError("not a parameter's value", key="--set", value=text, remedy=remedy) from None
 
 
+@dataclass
+class _Compiled:
+    """The code objects of a program, plain and as they are changed for a gem5: each is compiled once."""
+
+    program: OwnProgram
+    gfx: str
+    stack: ExitStack
+    made: dict[tuple[Code, str], Path] = field(default_factory=dict)
+
+    def code(self, code: Code, defects: Collection[DefectName] = ()) -> Path:
+        """One of them; raises as ``compiled_meanwhile``."""
+        from apuflow.kernels.sources import compiled_meanwhile, own_compiler
+
+        key = code, own_compiler(code.source, self.gfx, defects).identity
+        if key not in self.made:
+            made = compiled_meanwhile(code.source, code.arguments, self.gfx, defects=defects)
+            self.made[key] = self.stack.enter_context(made)
+        return self.made[key]
+
+    def codes(self, defects: Collection[DefectName] = ()) -> Mapping[Code, Path]:
+        """All of them."""
+        return {code: self.code(code, defects) for code in self.program.codes}
+
+
 def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, release: str | None) -> int:
     """Print what is known of a workload on a GPU; how many problems it has.
 
@@ -129,33 +154,31 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
     """
     from apuflow.kernels.launches import problems
     from apuflow.kernels.metadata import read_kernels
-    from apuflow.kernels.sources import compiled_meanwhile
 
     about = f"{work.name} on {gfx}"
     kernels: dict[Code, tuple[Kernel, ...]] = {}
-    codes: dict[Code, Path] = {}
     failed = 0
     with ExitStack() as stack:
         try:
             program = work.program(compute_units, gfx)
         except ApuflowError as error:
             return _told(about, error)
+        compiled = _Compiled(program, gfx, stack)
         for code in program.codes:
             try:
-                codes[code] = stack.enter_context(compiled_meanwhile(code.source, code.arguments, gfx))
-                kernels[code] = read_kernels(codes[code])
+                kernels[code] = read_kernels(compiled.code(code))
             except ApuflowError as error:
                 failed += _told(about, error)
         if failed:
             return failed
-        doubts = list(_doubts(program, list(codes.values()), gfx))
+        doubts = list(_doubts(compiled))
         wrong = list(problems(program, kernels, gpu(gfx).isa))
-        some, everywhere = _refused(program, kernels, gfx)
+        some, everywhere = _refused(compiled, kernels)
         doubts, wrong = [*doubts, *some], [*wrong, *everywhere]
         results: list[str] = []
         if limit is not None and not wrong:
             try:
-                results, wrong = _executed(program, kernels, codes, gfx, limit, release)
+                results, wrong = _executed(compiled, kernels, limit, release)
             except ApuflowError as error:
                 failed += _told(about, error)
     launches = many(len(program.launches), "launch", "launches")
@@ -169,12 +192,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
 
 
 def _executed(
-    program: OwnProgram,
-    kernels: KernelsByCode,
-    codes: Mapping[Code, Path],
-    gfx: str,
-    limit: int,
-    release: str | None,
+    compiled: _Compiled, kernels: KernelsByCode, limit: int, release: str | None
 ) -> tuple[list[str], list[str]]:
     """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
     from apuflow.configure import load_release
@@ -183,6 +201,7 @@ def _executed(
     from apuflow.kernels.reference import tolerance
     from apuflow.launcher.defects import met
 
+    program, gfx, codes = compiled.program, compiled.gfx, compiled.codes()
     defects = load_release(release).instruction_defects(gfx) if release else ()
     began = time.monotonic()
     done, errors = interpret_program(program, kernels, codes, gfx, limit=limit, defects=defects)
@@ -190,7 +209,7 @@ def _executed(
     total = sum(each.total for each in done.executed)
     as_release = f" as gem5 {release}" if release else ""
     said = [f"executed{as_release}: {total:,} wavefront instructions in {seconds:.1f} s"]
-    unknown = [each.name for each in met(list(codes.values()), gfx, set(defects) - MODELLED)]
+    unknown = [each.name for each in met(codes.values(), gfx, set(defects) - MODELLED)]
     if unknown:
         said.append(f"executed as the GPU does, not as gem5 does: {', '.join(unknown)}")
     wrong: list[str] = []
@@ -204,7 +223,7 @@ def _executed(
     return said, wrong
 
 
-def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
+def _doubts(compiled: _Compiled) -> Iterator[str]:
     """What the releases of gem5 that have this GPU are known to do with the instructions of some kernels."""
     from apuflow.configure import load_release, release_names
     from apuflow.configure.catalogue import position
@@ -212,6 +231,7 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     from apuflow.launcher.defects import met, told
     from apuflow.launcher.disassembly import missing
 
+    gfx, codes = compiled.gfx, list(compiled.codes().values())
     known = [load_release(name) for name in release_names()]
     releases = [each for each in known if gfx in each.gfx and each.known_by == "sources"]
     releases.sort(key=lambda each: position(each.options_of))
@@ -221,13 +241,13 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
     for release in releases:
         table = release.known(gfx).table
         if table is not None:
-            for text in _by_table(program, codes, gfx, table, release.instruction_defects(gfx)):
+            for text in _by_table(compiled, table, release.instruction_defects(gfx)):
                 found.setdefault(text, []).append(release.name)
             continue
         named = met(codes, gfx, release.instruction_defects(gfx))
         changed = replaced([defect.name for defect in named])
         if changed not in left:
-            left[changed] = _left(program, gfx, changed)
+            left[changed] = _left(compiled, changed)
         mended = set(changed) - set(left[changed])
         said = [f"{each}: gem5 does not execute it" for each in lacking[release.options_of]]
         for defect, names in named.items():
@@ -239,66 +259,45 @@ def _doubts(program: OwnProgram, codes: list[Path], gfx: str) -> Iterator[str]:
         yield f"on gem5 {', '.join(known_of)}: {text}"
 
 
-def _by_table(
-    program: OwnProgram, codes: list[Path], gfx: str, table: Table, defects: Collection[DefectName]
-) -> Iterator[str]:
+def _by_table(compiled: _Compiled, table: Table, defects: Collection[DefectName]) -> Iterator[str]:
     """What a table of instructions says of kernels, before and after their code is changed."""
     from apuflow.forms.objects import met, told
-    from apuflow.kernels.sources import compiled_meanwhile
 
-    before = met(codes, table, certain=True)
-    with ExitStack() as stack:
-        compiled = [
-            compiled_meanwhile(code.source, code.arguments, gfx, defects=defects) for code in program.codes
-        ]
-        made = [stack.enter_context(code) for code in compiled] if before else []
-        after = met(made, table, certain=True)
+    before = met(compiled.codes().values(), table, certain=True)
+    after = met(compiled.codes(defects).values(), table, certain=True) if before else {}
     yield from told(list(after))
     yield from (
         f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])
     )
 
 
-def _refused(program: OwnProgram, kernels: KernelsByCode, gfx: str) -> tuple[list[str], list[str]]:
+def _refused(compiled: _Compiled, kernels: KernelsByCode) -> tuple[list[str], list[str]]:
     """What keeps the kernels, with their changes, from running on some and on every release of gem5."""
     from apuflow.configure import load_release, release_names
     from apuflow.kernels.refused import refused
-    from apuflow.kernels.sources import compiled_meanwhile
 
+    gfx = compiled.gfx
     if not gpu(gfx).runs_as:
         return [], []
     releases = [each for each in map(load_release, release_names()) if gfx in each.gfx]
     found: dict[str, list[str]] = {}
     for release in releases:
         defects = release.instruction_defects(gfx)
-        with ExitStack() as stack:
-            codes = {
-                code: stack.enter_context(
-                    compiled_meanwhile(code.source, code.arguments, gfx, defects=defects)
-                )
-                for code in program.codes
-            }
-            for each in refused(program, kernels, codes, gfx, release.options_of, defects):
-                found.setdefault(str(each), []).append(release.name)
+        codes = compiled.codes(defects)
+        for each in refused(compiled.program, kernels, codes, gfx, release.options_of, defects):
+            found.setdefault(str(each), []).append(release.name)
     some = [
         f"on gem5 {', '.join(names)}: {text}" for text, names in found.items() if len(names) < len(releases)
     ]
     return some, [text for text, names in found.items() if len(names) == len(releases)]
 
 
-def _left(program: OwnProgram, gfx: str, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
+def _left(compiled: _Compiled, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
     """Those of the defects that the kernels still meet where their code is changed for them."""
-    from apuflow.kernels.sources import compiled_meanwhile
     from apuflow.launcher.defects import met
 
-    if not changed:
-        return ()
-    with ExitStack() as stack:
-        compiled = [
-            compiled_meanwhile(code.source, code.arguments, gfx, defects=changed) for code in program.codes
-        ]
-        codes = [stack.enter_context(code) for code in compiled]
-        return {defect.name for defect in met(codes, gfx, changed)}
+    codes = compiled.codes(changed).values() if changed else ()
+    return {defect.name for defect in met(codes, compiled.gfx, changed)}
 
 
 def _described(kernel: Kernel) -> str:
