@@ -17,7 +17,7 @@ from apuflow.interpret.image import load_image
 from apuflow.interpret.run import Launch, Machine, Value
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.disassembly import disassembled
-from apuflow.launcher.object_changes import changed, changes_of, descriptors, file_offset, walked
+from apuflow.launcher.object_changes import changed, changes_of, descriptors, walked
 from apuflow.launcher.refusals import refusals
 from apuflow.miopen import elf
 from apuflow.miopen.compiler import host_compiler
@@ -59,7 +59,7 @@ def as_gem5_starts(data: bytes) -> bytes:
     made, table = bytearray(data), elf.sections(data)
     for symbol in elf.symbols(data, table):
         if symbol.name.endswith(".kd"):
-            place = file_offset(table, symbol.value)
+            place = elf.file_offset(table, symbol.value)
             each = next(one for one in descriptors(data) if f"{one.name}.kd" == symbol.name)
             settings = each.settings & ~(31 << 1) | each.pointers << 1
             struct.pack_into("<I", made, place + 52, settings)
@@ -75,7 +75,7 @@ def with_prologue(data: bytes) -> bytes:
     made = bytearray(data)
     kernel = next(each for each in descriptors(data) if each.name == "numbers")
     assert (kernel.pointers, kernel.preload) == (2, 3)
-    place = file_offset(elf.sections(data), kernel.entry)
+    place = elf.file_offset(elf.sections(data), kernel.entry)
     struct.pack_into("<64I", made, place, *words, *[0xBF800000] * (64 - len(words)))
     return bytes(made)
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from apuflow.conformance.case import LDS_BYTES, MEMORY_BYTES, ROUNDS, Case, Words
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GCN3, gpu
+from apuflow.interpret.image import ISA_OF
 from apuflow.interpret.opcodes import IsaName
 from apuflow.launcher.dispatch_list import Contents
 from apuflow.miopen import elf
@@ -37,11 +38,6 @@ ACCUMULATION: Final = 128
 _ROW: Final = 4 * LANES
 _VERSION: Final = "1"
 """Of the code around the instruction; results of another one are not used again."""
-_ISAS: Final[dict[str, IsaName]] = {
-    **dict.fromkeys(("gfx801", "gfx803"), "gcn3"),
-    **dict.fromkeys(("gfx900", "gfx902"), "vega"),
-    **{"gfx906": "gfx906", "gfx908": "gfx908", "gfx90a": "gfx90a", "gfx940": "gfx940", "gfx942": "gfx940"},
-}
 _NEW: Final = ("gfx942",)
 """Processors that the LLVM beside clang 15 does not know."""
 _REGISTERS: Final = re.compile(r"([vsa])(?:(\d+)|\[(\d+):(\d+)\])")
@@ -69,7 +65,7 @@ class Assembled:
     @property
     def isa(self) -> IsaName:
         """Instruction set of its words."""
-        return _ISAS[self.case.processor]
+        return ISA_OF[self.case.processor]
 
     @property
     def key(self) -> str:
@@ -327,10 +323,5 @@ def _place_accumulation(data: bytearray) -> None:
     table = elf.sections(bytes(data))
     for symbol in elf.symbols(bytes(data), table):
         if symbol.name.endswith(".kd"):
-            home = next(
-                each
-                for each in table
-                if each.flags & elf.ALLOCATED and each.address <= symbol.value < each.address + each.size
-            )
-            place = home.offset + symbol.value - home.address + 44
+            place = elf.file_offset(table, symbol.value) + 44
             struct.pack_into("<I", data, place, ACCUMULATION // 4 - 1)

@@ -20,8 +20,6 @@ from apuflow.interpret.opcodes import IsaName
 from apuflow.miopen import elf
 
 _CALLS: Final = ("s_swappc_b64", "s_setpc_b64", "s_call_b64")
-_EXECUTABLE: Final = 4
-"""SHF_EXECINSTR."""
 
 
 @lru_cache(maxsize=256)
@@ -37,7 +35,7 @@ def forms_of(path: Path) -> Mapping[Form, int]:
     data = path.read_bytes()
     table = elf.sections(data)
     sizes = {symbol.name: (symbol.value, symbol.size) for symbol in elf.symbols(data, table)}
-    code = [(each.address, each.size) for each in table if each.flags & _EXECUTABLE]
+    code = [(each.address, each.size) for each in table if each.flags & elf.EXECUTABLE]
     kernels = [sizes[name] for name in image.kernels if sizes.get(name, (0, 0))[1]]
     whole = len(kernels) < len(image.kernels)
     found = list(_decoded(image, code if whole else kernels))

@@ -12,22 +12,30 @@ from pathlib import Path
 from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import GCN3, GPUS, VEGA, Isa
+from apuflow.core.gpus import CDNA1, CDNA2, CDNA3, GCN3, GPUS, VEGA, VEGA20, Isa
 from apuflow.interpret.opcodes import IsaName
 from apuflow.miopen import elf
 from apuflow.miopen.elf import read_code_object
 
 _DESCRIPTOR: Final = struct.Struct("<III4xq20xIIIHH")
-_ISAS: Final[Mapping[Isa, IsaName]] = {GCN3: "gcn3", VEGA: "vega"}
-_MACHINES: Final[Mapping[int, tuple[str, IsaName]]] = {
-    **{each.elf_machine: (each.name, _ISAS[each.isa]) for each in GPUS.values() if each.isa in _ISAS},
-    0x2F: ("gfx906", "gfx906"),
-    0x30: ("gfx908", "gfx908"),
-    0x3F: ("gfx90a", "gfx90a"),
-    0x40: ("gfx940", "gfx940"),
-    0x4C: ("gfx942", "gfx940"),
+_ISAS: Final[Mapping[Isa, IsaName]] = {
+    GCN3: "gcn3",
+    VEGA: "vega",
+    VEGA20: "gfx906",
+    CDNA1: "gfx908",
+    CDNA2: "gfx90a",
+    CDNA3: "gfx940",
 }
-"""Low byte of ``e_flags``: GPU and instruction set; gem5's own and those that no release of it names."""
+ISA_OF: Final[Mapping[str, IsaName]] = {
+    **{each.name: _ISAS[each.isa] for each in GPUS.values()},
+    "gfx940": "gfx940",
+}
+"""By GPU: gem5's own, and those that no release of it names."""
+_MACHINES: Final[Mapping[int, str]] = {
+    **{each.elf_machine: each.name for each in GPUS.values()},
+    0x40: "gfx940",
+}
+"""GPU by the low byte of ``e_flags``."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +95,10 @@ def load_image(path: Path) -> Image:
                 "the interpreter does not have the instructions of this GPU",
                 file=path,
                 value=f"machine {machine:#x}",
-                remedy=f"compile for one of {', '.join(gfx for gfx, _ in _MACHINES.values())}",
+                remedy=f"compile for one of {', '.join(ISA_OF)}",
             )
-        gfx, isa = _MACHINES[machine]
+        gfx = _MACHINES[machine]
+        isa = ISA_OF[gfx]
         table = elf.sections(data)
         image = _mapped(data, table)
         kernels = {

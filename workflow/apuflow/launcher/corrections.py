@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from apuflow.core.gpus import GPUS
 from apuflow.launcher import later_replacements, replacements
 from apuflow.launcher.defects import DefectName, pattern_of
-from apuflow.launcher.object_changes import mark
+from apuflow.launcher.object_changes import POINTERS, mark
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.launch import Launch
 
@@ -48,11 +48,6 @@ _SCALARS = re.compile(r"(\.amdhsa_next_free_sgpr )(\d+)")
 _ACCUMULATION = re.compile(r"(\.amdhsa_accum_offset )(\d+)")
 _TARGET = re.compile(r"^\s*\.amdgcn_target \"[^\"]*?(gfx\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"\s*(?:;|//).*$")
-_POINTERS: Final = {
-    **{"private_segment_buffer": 4, "dispatch_ptr": 2, "queue_ptr": 2, "kernarg_segment_ptr": 2},
-    **{"dispatch_id": 2, "flat_scratch_init": 2, "private_segment_size": 1},
-}
-"""Scalar registers of each pointer that a kernel may ask for."""
 _NUMBERS: Final = ("id_x", "id_y", "id_z", "info")
 _PACKING: Final = ("v_lshl_or_b32 v0, v1, 10, v0", "v_lshl_or_b32 v0, v2, 20, v0")
 _FEATURES: Final[Mapping[DefectName, str]] = {"refused_mix": "-fma-mix-insts"}
@@ -93,7 +88,7 @@ def _at_entries(text: str, packed: bool, present: Collection[DefectName], names:
         moves = list[str]()
         known = {name: int(value) for name, value in re.findall(r"\.amdhsa_(\w+) (\d+)", described)}
         if known.get("user_sgpr_kernarg_preload_length") and "preloaded_arguments" in present:
-            there = sum(count for name, count in _POINTERS.items() if known.get(f"user_sgpr_{name}"))
+            there = sum(count for name, count in POINTERS.items() if known.get(f"user_sgpr_{name}"))
             axes = sum(known.get(f"system_sgpr_workgroup_{name}", name == "id_x") for name in _NUMBERS)
             wanted = known["user_sgpr_count"]
             moves += [f"s_mov_b32 s{wanted + n}, s{there + n}" for n in reversed(range(axes))]
@@ -102,7 +97,6 @@ def _at_entries(text: str, packed: bool, present: Collection[DefectName], names:
         if packed and axes and "packed_work_items" in present:
             moves += _PACKING[:axes]
             names.append("packed_work_items")
-        label = described.split()[1]
         label = re.compile(rf"^{re.escape(described.split()[1])}:.*\n", re.MULTILINE)
         if moves and (found := label.search(text)):
             text = f"{text[: found.end()]}\t" + "\n\t".join(moves) + f"\n{text[found.end() :]}"

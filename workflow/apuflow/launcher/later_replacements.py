@@ -109,8 +109,6 @@ _DPP = re.compile(
     r" row_mask:0xf bank_mask:0xf(?P<bound> bound_ctrl:\d)?$"
 )
 _MIRRORS: Final = {"row_mirror": 15, "row_half_mirror": 7}
-_MOVED: Final = ("v_mov_b32", "v_add_f32", "v_and_b32", "v_mac_f32", "v_mul_u32_u24")
-"""Instructions for which gem5 handles DPP."""
 
 
 def mirrored(instruction: str, spare: int) -> tuple[str, ...] | None:
@@ -133,7 +131,7 @@ def mirrored(instruction: str, spare: int) -> tuple[str, ...] | None:
 def moved(instruction: str, spare: int) -> tuple[str, ...] | None:
     """Move lanes first: lanes that nothing comes to read 0 (``bound_ctrl``)."""
     found = _DPP.match(instruction)
-    if found is None or not found["bound"] or found["name"] in _MOVED or found["control"] in _MIRRORS:
+    if found is None or found["control"] in _MIRRORS:
         return None
     move = f"v_mov_b32_dpp v{spare}, {found['first'].strip('-|')} {found['control']}"
     return f"{move} row_mask:0xf bank_mask:0xf{found['bound']}", _with_first(found, f"v{spare}")

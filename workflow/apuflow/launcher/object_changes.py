@@ -21,13 +21,15 @@ from apuflow.miopen.compiler import Compiler
 
 OBJECT_CHANGES_VERSION: Final = "1"
 """Raise it when a change does something else: it is part of the identity of objects."""
-_EXECUTABLE: Final = 4
 _NOP, _BRANCH, _WAIT, _MOVE = 0xBF800000, 0xBF820000, 0xBF8C0F70, 0xBE800000
 """``s_nop 0``, ``s_branch 0``, ``s_waitcnt vmcnt(0)``, ``s_mov_b32 s0, s0``."""
 _PROLOGUE_WORDS: Final = 64
 """What a kernel begins with that loads its preloaded arguments itself, where the hardware does not."""
-_POINTERS: Final = (4, 2, 2, 2, 2, 2, 1)
-"""Scalar registers of each bit of KERNEL_CODE_PROPERTIES, in order."""
+POINTERS: Final = {
+    **{"private_segment_buffer": 4, "dispatch_ptr": 2, "queue_ptr": 2, "kernarg_segment_ptr": 2},
+    **{"dispatch_id": 2, "flat_scratch_init": 2, "private_segment_size": 1},
+}
+"""Scalar registers of each pointer that a kernel may ask for, in the order of KERNEL_CODE_PROPERTIES."""
 _NUMBERS: Final = (7, 8, 9, 10)
 """Bits of COMPUTE_PGM_RSRC2: workgroup numbers x, y, z and the workgroup's information."""
 _PACKING: Final = ((0xD2000000, 0x0401_1501), (0xD2000000, 0x0401_2902))
@@ -59,7 +61,7 @@ class Descriptor(NamedTuple):
     @property
     def pointers(self) -> int:
         """Scalar registers of pointers, behind which gem5 puts workgroup numbers."""
-        return sum(count for bit, count in enumerate(_POINTERS) if self.properties >> bit & 1)
+        return sum(count for bit, count in enumerate(POINTERS.values()) if self.properties >> bit & 1)
 
     @property
     def numbers_at(self) -> int:
@@ -83,22 +85,13 @@ def descriptors(data: bytes) -> tuple[Descriptor, ...]:
     found = []
     for symbol in elf.symbols(data, table):
         if symbol.name.endswith(".kd"):
-            place = file_offset(table, symbol.value)
+            place = elf.file_offset(table, symbol.value)
             private, entry = struct.unpack_from("<I8xq", data, place + 4)
             registers, settings, properties, preload = struct.unpack_from("<IIHH", data, place + 48)
             name = symbol.name.removesuffix(".kd")
             settled = registers, settings, properties, preload & 0x7F
             found.append(Descriptor(name, symbol.value + entry, private, *settled))
     return tuple(found)
-
-
-def file_offset(table: Iterable[elf.Section], address: int) -> int:
-    """Where an address of the loaded object stands in its file."""
-    for section in table:
-        loaded = section.kind != elf.NOBITS and section.flags & elf.ALLOCATED
-        if loaded and section.address <= address < section.address + section.size:
-            return section.offset + address - section.address
-    raise ValueError(f"address {address:#x} lies in no section")
 
 
 def changed(data: bytes, present: Collection[DefectName]) -> tuple[bytes, tuple[DefectName, ...]]:
@@ -111,7 +104,7 @@ def changed(data: bytes, present: Collection[DefectName]) -> tuple[bytes, tuple[
     wanted = set(present) - set(changes_of(data))
     table = elf.sections(data)
     for each in descriptors(data):
-        place = file_offset(table, each.entry)
+        place = elf.file_offset(table, each.entry)
         moves, names = list[int](), list[DefectName]()
         if each.preload and "preloaded_arguments" in wanted:
             count, there = each.numbers, each.pointers
@@ -123,7 +116,7 @@ def changed(data: bytes, present: Collection[DefectName]) -> tuple[bytes, tuple[
         if moves and _begin_with(made, place, moves):
             done += names
     for section in table:
-        if section.flags & _EXECUTABLE:
+        if section.flags & elf.EXECUTABLE:
             done += _instructions(made, section.offset, section.size, gpu.name, wanted)
     found = tuple(name for name in _NAMES if name in done)
     return bytes(made) + mark(found), found

@@ -17,7 +17,7 @@ from apuflow.core.gpus import GPUS
 
 _AMDGPU: Final = 224
 PROGBITS, NOTES, NOBITS, DYNAMIC_SYMBOLS = 1, 7, 8, 11
-ALLOCATED: Final = 2
+ALLOCATED, EXECUTABLE = 2, 4
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -92,6 +92,15 @@ def symbols(data: bytes, table: Sequence[Section]) -> Iterator[Symbol]:
             name, _info, _other, _index, value, size = _SYMBOL.unpack_from(data, place)
             begin = strings + name
             yield Symbol(data[begin : data.index(b"\0", begin)].decode(), value, size)
+
+
+def file_offset(table: Sequence[Section], address: int) -> int:
+    """Where an address of the loaded object stands in its file."""
+    for section in table:
+        loaded = section.kind != NOBITS and section.flags & ALLOCATED
+        if loaded and section.address <= address < section.address + section.size:
+            return section.offset + address - section.address
+    raise ValueError(f"address {address:#x} lies in no section")
 
 
 class BrokenObject(EngineError):
