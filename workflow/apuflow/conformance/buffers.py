@@ -22,6 +22,7 @@ from apuflow.conformance.memory import (
     atomic_operands,
     masked,
     pattern_of,
+    trial,
 )
 from apuflow.conformance.places import BEGIN, REGION, Features, data, places
 from apuflow.conformance.scalar import PROCESSORS, registers, words
@@ -189,19 +190,11 @@ def _case(name: str, features: Features, isa: IsaName) -> Case:
     text += "".join(f" {each}" for each in ("idxen", "offen") if each in features)
     text += f" offset:{offset}" if offset else ""
     text += "".join(f" {each}" for each in ("glc", "slc", "lds") if each in features)
-    returned = not lds and (kind.startswith("load") or (atomic and "glc" in features))
-    return Case(
-        Form("mubuf", name, tuple(sorted(features))),
-        text,
-        PROCESSORS[isa],
-        vectors,
-        scalars,
-        (registers(TARGET if kind.startswith("load") else DATA, count, "v"),) if returned else (),
-        (*before, *set_exec),
-        (WAIT,),
-        memory=True,
-        lds=lds,
-    )
+    returned = ""
+    if not lds and (kind.startswith("load") or (atomic and "glc" in features)):
+        returned = registers(TARGET if kind.startswith("load") else DATA, count, "v")
+    form = Form("mubuf", name, tuple(sorted(features)))
+    return trial(form, text, isa, vectors, scalars, returned, (*before, *set_exec), lds=lds)
 
 
 def _stored_before(
@@ -242,14 +235,5 @@ def _formatted(encoding: Encoding, name: str, features: Features, isa: IsaName) 
     text = f"{name} {value}, v{OFFSET}, s[24:27], 0 offen"
     if encoding == "mtbuf":
         text = f"{name} {value}, v{OFFSET}, s[24:27], 0 format:{format_ | 4 << 4} offen"
-    return Case(
-        Form(encoding, name, features),
-        text,
-        PROCESSORS[isa],
-        vectors,
-        scalars,
-        (value,) if loads else (),
-        (*before, *set_exec),
-        (WAIT,),
-        memory=True,
-    )
+    form, returned = Form(encoding, name, features), value if loads else ""
+    return trial(form, text, isa, vectors, scalars, returned, (*before, *set_exec))

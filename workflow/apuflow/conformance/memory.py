@@ -130,6 +130,23 @@ def masked(features: Features) -> tuple[dict[str, Words], tuple[str, ...]]:
     return ({f"s{EXEC}": masks(kind)}, (SET_EXEC,)) if kind else ({}, ())
 
 
+def trial(
+    form: Form,
+    text: str,
+    isa: IsaName,
+    vectors: dict[str, Words],
+    scalars: dict[str, Words],
+    returned: str,
+    before: tuple[str, ...],
+    *,
+    lds: bool = False,
+) -> Case:
+    """A trial with the buffer; ``returned``: the registers that are loaded, "" for none."""
+    results = (returned,) if returned else ()
+    processor = PROCESSORS[isa]
+    return Case(form, text, processor, vectors, scalars, results, before, (WAIT,), memory=True, lds=lds)
+
+
 def pattern_of(features: Features) -> str:
     """Where the lanes access memory."""
     across = way_of(features, ("across_lines", "across_pages"))
@@ -165,14 +182,4 @@ def _case(encoding: Encoding, name: str, features: Features, isa: IsaName) -> Ca
         text += ", s[8:9]" if "saddr" in features else ", off"
     text += f" offset:{offset}" if offset else ""
     text += "".join(f" {each}" for each in _FLAGS if each in features)
-    return Case(
-        Form(encoding, name, features),
-        text,
-        PROCESSORS[isa],
-        vectors,
-        scalars,
-        (returned,) if returned else (),
-        (*before, *set_exec),
-        (WAIT,),
-        memory=True,
-    )
+    return trial(Form(encoding, name, features), text, isa, vectors, scalars, returned, (*before, *set_exec))

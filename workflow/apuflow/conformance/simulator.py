@@ -246,8 +246,8 @@ def _processor_seconds(directory: Path) -> float:
 def _installed(tools: Toolset, gfx: str) -> Gem5Record:
     site = tools.site.gem5
     if site.binary is not None and site.source is not None:
-        source = use_checkout(Path(site.source), allow_dirty=site.allow_dirty)
-        return existing_gem5(Path(site.binary), source)
+        source = use_checkout(tools.root / site.source, allow_dirty=site.allow_dirty)
+        return existing_gem5(tools.root / site.binary, source)
     record = tools.root / tools.record(tools.gem5_tool(gfx))
     if record.exists():
         return unchanged_gem5(read_record(record, Gem5Record), record)

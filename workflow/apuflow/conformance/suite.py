@@ -135,7 +135,9 @@ def results(
     Raises:
         EngineError: gem5 does not start.
     """
-    stop = not_executed(wanted.build, wanted.release.options_of)
+    stop = set(not_executed(wanted.build, wanted.release.options_of))
+    if (table := wanted.release.known(wanted.gfx, wanted.root).table) is not None:
+        stop |= table.instructions("stops")
 
     def likely(form: Form) -> bool:
         words, name = " ".join(form.features), form.instruction
