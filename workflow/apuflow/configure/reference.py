@@ -126,7 +126,8 @@ def defects_text(root: Path = Path()) -> str:
     for defect in DEFECTS:
         having: dict[str, list[str]] = {}
         for release in releases:
-            for build, defects in release.capabilities.instruction_defects.items():
+            known = release.capabilities
+            for build, defects in (*known.instruction_defects.items(), ("VEGA", known.later_defects)):
                 if defect.name in defects:
                     having.setdefault(build.removesuffix("_X86"), []).append(release.name)
         spans = [f"{build} {names[0]} to {names[-1]}" for build, names in having.items()]
