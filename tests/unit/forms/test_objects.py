@@ -97,3 +97,12 @@ def test_what_the_next_instructions_mend_is_not_counted(clang: Compiler, tmp_pat
     names = {form.instruction for form in forms_of(tmp_path / "k.o")}
     assert "v_div_fixup_f32" in names
     assert not names & {"v_div_scale_f32", "v_div_fmas_f32"}
+
+
+def test_a_certain_cause_is_named_alone(compiled: dict[str, Path]) -> None:
+    """Of gem5 v24.1, each load with no active lane would be named in each wrong run."""
+    some = Row("global", "global_load_dword", "stops", frozenset({"no_lane"}), message="panic")
+    known = Known((), Table((SIGN, some)))
+    assert known.suspects([compiled["helper"]], "gfx902") == (
+        f"v_cmp_nlt_f32 with abs0: wrong result ({FILE})",
+    )

@@ -31,7 +31,8 @@ class Known:
         machine's clang.
 
         Args:
-            certain: only what gives wrong values in a run that completes, whatever the operands are.
+            certain: only what gives wrong values in a run that completes, whatever the operands are. Else
+                that comes first, too: what depends on operands is named where nothing else is.
         """
         if self.table is None:
             present = WRONG_VALUES.intersection(self.names) if certain else self.names
@@ -42,7 +43,8 @@ class Known:
             found = forms.met(objects, self.table, certain=certain)
         except EngineError:
             return ()
-        return forms.told([row for row in found if row.verdict == "wrong" or not certain])
+        rows = [row for row in found if row.verdict == "wrong" or not certain]
+        return forms.told([row for row in rows if row.certain] or rows)
 
     def explained(self, text: str, objects: Iterable[Path], gfx: str) -> str:
         """``text`` with the result of :meth:`suspects`, if any."""
