@@ -55,6 +55,12 @@ def test_importing_apuflow_loads_nothing_else() -> None:
     assert done.stdout.split() == []
 
 
+def test_configuration_is_read_without_numpy() -> None:
+    """NumPy takes a quarter of the time of a short command; only a judge of results needs it."""
+    code = "import apuflow.configure, sys; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_the_notebook_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cells, one after the other."""
     monkeypatch.chdir(root)

@@ -9,6 +9,7 @@ from pathlib import Path
 import needs
 import numpy as np
 import pytest
+from launcher_tools import MACH, played, run
 from machine_code import assembled
 from numpy.typing import NDArray
 
@@ -17,7 +18,8 @@ from apuflow.interpret.image import load_image
 from apuflow.interpret.run import Launch, Machine, Value
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.disassembly import disassembled
-from apuflow.launcher.object_changes import changed, changes_of, descriptors, walked
+from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList
+from apuflow.launcher.object_changes import as_told, changed, changes_of, descriptors, walked
 from apuflow.launcher.refusals import refusals
 from apuflow.miopen import elf
 from apuflow.miopen.compiler import host_compiler
@@ -100,6 +102,40 @@ def test_a_kernel_with_preloaded_arguments_finds_its_workgroup(clang: str, tmp_p
     assert any("preloaded" in each for each in found)
     (tmp_path / "made.o").write_bytes(made)
     assert list(refusals(tmp_path / "made.o", "gfx942", "v24.1", (), {"numbers": 1})) == []
+
+
+@pytest.mark.parametrize(
+    ("gfx", "told", "kept"),
+    [("gfx902", 6, 6), ("gfx906", 6, 6), ("gfx908", 6, 6), ("gfx90a", 6, 13), ("gfx942", 31, 63)],
+)
+def test_gem5_is_given_registers_by_four_and_no_preload(
+    clang: str, tmp_path: Path, gfx: str, told: int, kept: int
+) -> None:
+    """COMPUTE_PGM_RSRC1 of gfx90a counts by eight (LLVM's User Guide); 2g + 1 by four is as many."""
+    code = bytearray(built(clang, gfx, tmp_path).read_bytes())
+    table = elf.sections(bytes(code))
+    symbol = next(each for each in elf.symbols(bytes(code), table) if each.name == "numbers.kd")
+    place = elf.file_offset(table, symbol.value)
+    struct.pack_into("<I", code, place + 48, 0xABC0 | told)
+    struct.pack_into("<H", code, place + 58, 14)
+    made = as_told(bytes(code), gfx)
+    assert elf.header(made).flags & 0xFF == MACH["gfx902"]
+    assert struct.unpack_from("<I", made, place + 48) == (0xABC0 | kept,)
+    assert struct.unpack_from("<H", made, place + 58) == (14 if gfx == "gfx902" else 0,)
+    rest = [range(0, 48), range(49, place), range(place + 52, place + 58)]
+    assert all(made[part.start : part.stop] == code[part.start : part.stop] for part in rest)
+
+
+def test_the_guest_takes_code_of_a_later_gpu_as_gem5_is_told(clang: str, tmp_path: Path) -> None:
+    path = built(clang, "gfx942", tmp_path)
+    arguments = Argument("buffer", "out"), Argument("int", 3)
+    step = Dispatch(path, "numbers", (64, 1, 1), (64, 1, 1), arguments)
+    made = DispatchList("gfx902", (Buffer("out", 4096, Contents("touch")),), (step,))
+    (tmp_path / "list").write_text(made.text())
+    assert "gfx902" in run(played(), tmp_path / "list").stderr
+    path.write_bytes(as_told(path.read_bytes(), "gfx942"))
+    done = run(played(), tmp_path / "list", trace=tmp_path / "trace", idle=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_change_is_made_once(clang: str, tmp_path: Path) -> None:

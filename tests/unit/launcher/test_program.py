@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launcher_tools import DESCRIPTOR_ADDRESS, MACH, GuestList, built, code_object, constant, played, run
+from launcher_tools import MACH, GuestList, built, code_object, constant, played, run
 
 from apuflow.core.errors import EngineError
 from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, Dump
@@ -106,7 +106,7 @@ def test_missing_list(launcher: Path, tmp_path: Path) -> None:
     ("old", "new", "line", "words"),
     [
         ("apuflow-dispatch-list 1", "apuflow-dispatch-list 2", 1, "first line of a dispatch list"),
-        ("device gfx801", "device gfx1030", 2, "unknown device: gfx1030"),
+        ("device gfx801", "device gfx906", 2, "unknown device: gfx906"),
         ("wait event", "wait a while", 3, "too many words after: wait"),
         ("wait event", "wait never", 3, "unknown choice: never"),
         ("buffer x 512 uniform 7", "buffer x 511 uniform 7", 6, "multiple of 4"),
@@ -226,34 +226,6 @@ def test_lds_of_the_launch_is_added_to_the_kernels_own(played: Path, tmp_path: P
     [(packet, *_)] = records(tmp_path / "trace")
     assert struct.unpack_from("<I", packet, 28) == (1512,)
     assert " lds 1512 private " in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("device", "told", "kept"),
-    [("gfx902", 6, 6), ("gfx906", 6, 6), ("gfx908", 6, 6), ("gfx90a", 6, 13), ("gfx942", 31, 63)],
-)
-def test_gem5_is_given_registers_by_four_and_no_preload(
-    played: Path, tmp_path: Path, device: str, told: int, kept: int
-) -> None:
-    """COMPUTE_PGM_RSRC1 of gfx90a counts by eight (LLVM's User Guide); 2g + 1 by four is as many."""
-    code = bytearray(code_object(mach=MACH[device]))
-    struct.pack_into("<I", code, DESCRIPTOR_ADDRESS + 48, 0xABC0 | told)
-    struct.pack_into("<H", code, DESCRIPTOR_ADDRESS + 58, 14)
-    (tmp_path / "kernel.o").write_bytes(code)
-    done = run(played, write(tmp_path, twice(tmp_path, device).text()), trace=tmp_path / "trace")
-    assert done.returncode == 0, done.stderr
-    [(_, kernel_object, *_)] = records(tmp_path / "trace")
-    assert struct.unpack_from("<I", kernel_object, 48) == (0xABC0 | kept,)
-    assert struct.unpack_from("<H", kernel_object, 58) == (0,)
-
-
-def test_more_registers_than_gem5_counts_are_refused(played: Path, tmp_path: Path) -> None:
-    code = bytearray(code_object(mach=MACH["gfx90a"]))
-    struct.pack_into("<I", code, DESCRIPTOR_ADDRESS + 48, 32)
-    (tmp_path / "kernel.o").write_bytes(code)
-    done = run(played, write(tmp_path, twice(tmp_path, "gfx90a").text()), trace=tmp_path / "trace")
-    assert done.returncode != 0
-    assert "264 vector registers" in done.stderr
 
 
 @pytest.mark.parametrize("device", ["gfx801", "gfx900", "gfx902"])

@@ -66,8 +66,9 @@ def chosen(release: str, gfx: str, only: tuple[str, ...], generators: tuple[str,
         ConfigError: no such release, or it does not have the GPU.
     """
     found = load_release(release or load_sweep("default", root).release, root)
-    gfx = gfx or found.gfx[0]
-    found.build_target(gpu(gfx, "--gfx").name)
+    machine = gpu(gfx or found.gfx[0], "--gfx")
+    found.build_target(machine.name)
+    gfx = machine.told
     return Chosen(found, gfx, only, generators or GENERATORS, root)
 
 

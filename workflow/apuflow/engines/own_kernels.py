@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import ClassVar
@@ -70,7 +71,7 @@ class OwnKernels(Program[KernelsWorkload]):
         from apuflow.kernels.reference import OwnJudge
         from apuflow.kernels.refused import check_refused, refused
         from apuflow.launcher.judge import LARGEST
-        from apuflow.launcher.object_changes import changes_of
+        from apuflow.launcher.object_changes import as_told, changes_of
         from apuflow.launcher.plan import LIST, output_file
 
         refuse_redirected(run_dir)
@@ -95,14 +96,20 @@ class OwnKernels(Program[KernelsWorkload]):
         contents, cuts = shortened(guest.contents, objects, Fewer.of(point, gem5))
         cut = any(each.ran for each in cuts)
         files = tuple(output_file(number) for number in range(len(program.outputs))) if outputs else ()
+        machine = gpu(point.gfx)
+        told = (
+            {name: as_told(path.read_bytes(), point.gfx) for name, path in objects.items()}
+            if machine.runs_as
+            else {}
+        )
         process = launched(
-            contents,
+            replace(contents, device=machine.told),
             options=dict(point.options),
             launcher=root / (inputs.launcher or ""),
             list_file=LIST,
-            links=objects,
+            links={} if told else objects,
             judge=OwnJudge(program, point.gfx, files, tuple(codes.values()), tools.known(point.gfx), cut),
-            data={DATA: guest.data} if guest.data is not None else {},
+            data=told | ({DATA: guest.data} if guest.data is not None else {}),
             trace_workgroups=cut,
         )
         changes = {each: ", ".join(changes_of(path.read_bytes())) or None for each, path in codes.items()}

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from apuflow.core.gpus import GPUS
+from apuflow.core.gpus import GPUS, gpu
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.later_replacements import INVALIDATE
 from apuflow.miopen import elf
@@ -34,6 +34,12 @@ _NUMBERS: Final = (7, 8, 9, 10)
 """Bits of COMPUTE_PGM_RSRC2: workgroup numbers x, y, z and the workgroup's information."""
 _PACKING: Final = ((0xD2000000, 0x0401_1501), (0xD2000000, 0x0401_2902))
 """``v_lshl_or_b32 v0, v1, 10, v0`` and ``v_lshl_or_b32 v0, v2, 20, v0``."""
+MOST_REGISTERS: Final = 256
+"""Vector registers that gem5 gives a wavefront."""
+_REGISTERS: Final = 63
+"""Bits of COMPUTE_PGM_RSRC1: vector registers, in granules less one."""
+_MACHINE: Final = 48
+"""Offset of the ELF header's ``e_flags``, whose low byte is the GPU."""
 _MARK: Final = re.compile(rb"apuflow-changed:((?: \w+)+)\n")
 _NAMES: Final[tuple[DefectName, ...]] = (
     *("preloaded_arguments", "packed_work_items", "matrix_numbers", "misread_fmac", "refused_caches"),
@@ -99,7 +105,7 @@ def changed(data: bytes, present: Collection[DefectName]) -> tuple[bytes, tuple[
 
     Struct.error or ValueError for a damaged object.
     """
-    gpu = next(each for each in GPUS.values() if each.elf_machine == elf.header(data).flags & 0xFF)
+    machine = next(each for each in GPUS.values() if each.elf_machine == elf.header(data).flags & 0xFF)
     made, done = bytearray(data), list[DefectName]()
     wanted = set(present) - set(changes_of(data))
     table = elf.sections(data)
@@ -110,16 +116,49 @@ def changed(data: bytes, present: Collection[DefectName]) -> tuple[bytes, tuple[
             count, there = each.numbers, each.pointers
             moves = [_MOVE | each.numbers_at + n << 16 | there + n for n in reversed(range(count))]
             names.append("preloaded_arguments")
-        if gpu.isa.packed_work_items and each.work_item_axes > 1 and "packed_work_items" in wanted:
+        if machine.isa.packed_work_items and each.work_item_axes > 1 and "packed_work_items" in wanted:
             moves += [word for pair in _PACKING[: each.work_item_axes - 1] for word in pair]
             names.append("packed_work_items")
         if moves and _begin_with(made, place, moves):
             done += names
     for section in table:
         if section.flags & elf.EXECUTABLE:
-            done += _instructions(made, section.offset, section.size, gpu.name, wanted)
+            done += _instructions(made, section.offset, section.size, machine.name, wanted)
     found = tuple(name for name in _NAMES if name in done)
     return bytes(made) + mark(found), found
+
+
+def as_told(data: bytes, gfx: str) -> bytes:
+    """A code object of ``gfx`` as one of the GPU that gem5 is told instead.
+
+    gem5 counts vector registers by four (``gpu_command_processor.cc``). v25.0 and later preload arguments by
+    page tables that only a full system has (``hsa_queue_entry.hh``); so do the kernel's first 256 bytes.
+    A kernel of more than :data:`MOST_REGISTERS` registers keeps its number: it is refused at its launch
+    (``apuflow.launcher.refusals``).
+
+    Raises:
+        struct.error or ValueError: a damaged object.
+    """
+    machine = gpu(gfx)
+    if not machine.runs_as:
+        return data
+    made, table = bytearray(data), elf.sections(data)
+    made[_MACHINE] = gpu(machine.told).elf_machine
+    for symbol in elf.symbols(data, table):
+        if symbol.name.endswith(".kd"):
+            place = elf.file_offset(table, symbol.value)
+            (settings,) = struct.unpack_from("<I", data, place + 48)
+            registers = registers_of(settings, gfx)
+            if registers <= MOST_REGISTERS:
+                told = registers // gpu(machine.told).isa.vector_granule - 1
+                struct.pack_into("<I", made, place + 48, settings & ~_REGISTERS | told)
+            struct.pack_into("<H", made, place + 58, 0)
+    return bytes(made)
+
+
+def registers_of(settings: int, gfx: str) -> int:
+    """Vector registers of a kernel, from COMPUTE_PGM_RSRC1."""
+    return ((settings & _REGISTERS) + 1) * gpu(gfx).isa.vector_granule
 
 
 def _begin_with(data: bytearray, place: int, moves: list[int]) -> bool:

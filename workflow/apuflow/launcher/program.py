@@ -17,11 +17,11 @@ SYSTEM_SOURCE = "sys.c"
 """The only file with system calls and the entry point; tests link another one."""
 
 DEVICES = "-DGPUS=" + ",".join(
-    f'{{"{gpu.name}",{gpu.elf_machine},{gpu.kfd_id},{gpu.discrete:d},{gpu.wide_doorbell:d},{gpu.doubled_ring:d},'
-    f"{gpu.isa.vector_granule}}}"
+    f'{{"{gpu.name}",{gpu.elf_machine},{gpu.kfd_id},{gpu.discrete:d},{gpu.wide_doorbell:d},{gpu.doubled_ring:d}}}'
     for gpu in GPUS.values()
+    if not gpu.runs_as
 )
-"""The compiler's flag that tells the guest every GPU, as a ``struct device`` each."""
+"""The compiler's flag that tells the guest every GPU that gem5 is told, as a ``struct device`` each."""
 LANGUAGE_FLAGS = (DEVICES, "-std=c17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-O2")
 FREESTANDING_FLAGS = (
     *("-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector"),

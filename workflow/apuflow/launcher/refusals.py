@@ -16,7 +16,7 @@ from apuflow.core.gpus import gpu
 from apuflow.launcher.defects import DEFECTS, Defect, DefectName
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.gem5_decoder import is_executed
-from apuflow.launcher.object_changes import changes_of, descriptors
+from apuflow.launcher.object_changes import MOST_REGISTERS, changes_of, descriptors, registers_of
 
 _LINE = re.compile(r"\t(?P<text>.*?)\s*// (?P<address>[0-9A-F]+): (?P<words>(?:[0-9A-F]{8} ?)+)")
 _LABEL = re.compile(r"[0-9a-f]+ <(\S+)>:$")
@@ -29,7 +29,6 @@ _SEPARATE: Final = (
 )
 _ANOTHER: Final = ("misread_fmac",)
 """Defects without a message that are refused: nothing of their result is right."""
-MOST_REGISTERS: Final = 256
 REMEDIES: Final = (
     (r"v_mfma\w*xf32", 'write input_precision="ieee" in tl.dot'),
     (r"v_s?mfmac?\w*(?:fp8|bf8)", "use 16-bit types; for gfx90a Triton computes fp8 in 32 bits"),
@@ -90,7 +89,7 @@ def refusals(
         if packed and each.work_item_axes > 1 and workgroups[each.name] > 1:
             why = "work-item numbers of two and three dimensions are packed, which gem5 does not do"
             yield Refusal(each.name, why, "launch workgroups of one dimension, or compile it here")
-        registers = ((each.registers & 63) + 1) * gpu(gfx).isa.vector_granule
+        registers = registers_of(each.registers, gfx)
         if each.private and gfx == "gfx942":
             why = f"it uses private memory ({each.private} bytes); gem5 has one place for all wavefronts"
             yield Refusal(

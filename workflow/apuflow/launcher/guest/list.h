@@ -49,7 +49,6 @@ struct device { /* in the order of program.py */
     int discrete;
     int wide_doorbell;    /* 8 bytes, holding the last packet's index, instead of 4 with the next index */
     int doubled_ring;     /* a ring is said to be twice as large as the packets it holds (hsa_packet_processor.hh) */
-    uint32_t register_granule; /* unit of the vector registers in a kernel's descriptor */
 };
 
 enum statistics {

@@ -17,9 +17,6 @@ enum {
 };
 /* amd_signal_t: a value, and a mailbox that is not null when an event of the driver is to be raised as well. */
 enum { SIGNAL_VALUE = 8, SIGNAL_MAILBOX = 16, SIGNAL_EVENT = 24 };
-/* Offsets in a kernel's descriptor, and the vector registers in its settings (LLVM's User Guide, COMPUTE_PGM_RSRC1). */
-enum { DESCRIPTOR_SETTINGS = 48, DESCRIPTOR_PRELOAD = 58, GEM5_GRANULE = 4 };
-static const uint32_t REGISTERS = 63;
 enum { PACKET_INVALID = 1, PACKET_DISPATCH = 2, SYSTEM_FENCES = 2 << 9 | 2 << 11 };
 
 static void store32(uint8_t *at, uint64_t value)
@@ -151,26 +148,12 @@ static void wait_for_signal(struct queue *queue)
     }
 }
 
-/* What gem5, told another GPU than the kernel's, would read otherwise (gpu_command_processor.cc, hsa_queue_entry.hh): it
-   counts vector registers by four, and v25.0 and later preload arguments by page tables that only a full system has.
-   The kernel's first 256 bytes load them as well. */
-static void adapt_descriptor(uint8_t *descriptor, const struct device *device, const char *kernel)
-{
-    uint32_t settings = *(volatile uint32_t *)(descriptor + DESCRIPTOR_SETTINGS);
-    uint32_t registers = ((settings & REGISTERS) + 1) * device->register_granule;
-    if (registers > (REGISTERS + 1) * GEM5_GRANULE)
-        fail(EXIT_FILE, kernel, " takes ", decimal(registers), " vector registers; gem5 gives a wavefront at most 256", NULL);
-    store32(descriptor + DESCRIPTOR_SETTINGS, (settings & ~REGISTERS) | (registers / GEM5_GRANULE - 1));
-    *(volatile uint16_t *)(descriptor + DESCRIPTOR_PRELOAD) = 0;
-}
-
 void dispatch(struct queue *queue, const struct action *action)
 {
     /* A copy of the descriptor with zeros behind it: gem5 reads 256 bytes there (kernel_code.hh), the format has 64. */
     const uint8_t *descriptor = action->object->image + action->kernel.descriptor;
     memcpy(queue->descriptor, descriptor, 64);
     store64(queue->descriptor + 16, (uint64_t)(descriptor + action->kernel.entry - queue->descriptor));
-    adapt_descriptor(queue->descriptor, queue->device, action->name);
     uint8_t *kernarg = queue->kernarg;
     queue->kernarg += ROUND_UP(action->kernel.kernarg_bytes, LINE);
     pack_arguments(action, kernarg);
