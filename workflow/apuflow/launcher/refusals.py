@@ -98,8 +98,7 @@ def refusals(
         if registers > MOST_REGISTERS:
             why = f"it takes {registers} vector registers, gem5 counts {MOST_REGISTERS}"
             yield Refusal(each.name, why, "use smaller tiles, or waves_per_eu: 2")
-    ending = [each for each in DEFECTS if each.name in present and (each.ends_gem5 or each.name in _ANOTHER)]
-    yield from _of_instructions(path, gfx, release, ending, workgroups)
+    yield from _of_instructions(path, gfx, release, refused_defects(present), workgroups)
 
 
 def _of_instructions(
@@ -123,7 +122,7 @@ def _of_instructions(
         if gpu(gfx).isa.accumulation == "separate" and _MATRIX.match(found["text"]):
             wrong: tuple[str, str] | None = _SEPARATE
         else:
-            wrong = _wrong(found["text"], words, release, ending)
+            wrong = reason(found["text"], words, release, ending)
         name = found["text"].partition(" ")[0]
         if wrong is None or (kernel, name, wrong[0]) in seen:
             continue
@@ -135,8 +134,17 @@ def _is_local(label: str) -> bool:
     return re.match(r"\.?L", label) is not None
 
 
-def _wrong(text: str, words: list[int], release: str, ending: list[Defect]) -> tuple[str, str] | None:
-    """What gem5 does with an instruction, and what avoids it; None: it executes it."""
+def refused_defects(present: Collection[DefectName]) -> list[Defect]:
+    """Those of the defects of a gem5 for which a kernel of a GPU that it is not told of is refused."""
+    return [each for each in DEFECTS if each.name in present and (each.ends_gem5 or each.name in _ANOTHER)]
+
+
+def reason(text: str, words: list[int], release: str, ending: list[Defect]) -> tuple[str, str] | None:
+    """What gem5 does with an instruction, and what avoids it; None: it executes it.
+
+    Args:
+        text: in LLVM's disassembly. ending: :func:`refused_defects`.
+    """
     if not is_executed(words, release):
         return "gem5 does not execute it", _remedy(text)
     if _ACCUMULATION.match(text):
