@@ -16,10 +16,11 @@ from apuflow.conformance.assemble import assembled
 from apuflow.conformance.case import Case
 from apuflow.conformance.changed import Changed, changed, covers
 from apuflow.conformance.changed_suite import Tried, table_of
-from apuflow.conformance.compare import failure
+from apuflow.conformance.compare import Failure, failure
 from apuflow.conformance.expected import Values, expected
 from apuflow.conformance.fates import fates
 from apuflow.conformance.generators import IsaName, all_cases, matches
+from apuflow.conformance.report import page
 from apuflow.conformance.run import Judged
 from apuflow.core.errors import ConfigError
 from apuflow.forms.changes import Change, changes_file, mending, read, text
@@ -190,6 +191,16 @@ def test_every_rule_says_everything() -> None:
     assert len({rule.name for rule in rules()}) == len(rules())
     assert [rule.name for rule in rules() if not (rule.gem5 and rule.gpu and rule.by)] == []
     assert [rule.name for rule in rules() if rule.forms == ".*" and not rule.words] == []
+
+
+def test_a_report_names_the_section(clang: Compiler) -> None:
+    (each,) = assembled(
+        [one for one in generated("vega", "vector") if str(one.form) == "vop3 v_cmp_lt_f32 abs0"][:1]
+    )
+    wrong = Failure("s[20:21], lane 3", "v10=0x80000001", "0x8", "0x0", "1 of 512")
+    said = page(each, Judged(each.case.form, each.case.text, "wrong", "", wrong), "gem5", "", "gfx902")
+    assert "- Source: Vega 6.2.1 (input modifiers)" in said
+    assert "gem5 compares the operands without their |x| and -x." in said
 
 
 MENDED = [  # from kernels that were wrong on this gem5, and right with the change
