@@ -220,7 +220,7 @@ _REPLACEMENTS: Final[Mapping[DefectName, _Replacement]] = {
     "refused_choice_signs": replacements.without_signs,
     "buffer_pairs": replacements.single_stores,
     "skipped_swizzles": replacements.permuted,
-    "ignored_sdwa": replacements.whole,
+    "ignored_sdwa": replacements.whole_by_shifts,
     "refused_sdwa": replacements.whole,
     "scalar_sdwa": replacements.whole,
     "short_words": replacements.whole,

@@ -262,7 +262,12 @@ def narrow(instruction: str, _spare: int) -> tuple[str, ...] | None:
     return instruction, f"v_and_b32 {target}, 0xffff, {target}"
 
 
-def whole(instruction: str, spare: int) -> tuple[str, ...] | None:
+def whole_by_shifts(instruction: str, spare: int) -> tuple[str, ...] | None:
+    """As :func:`whole`, without V_BFE_I32: that of gem5's GCN3 does not extend signs."""
+    return whole(instruction, spare, shifts=True)
+
+
+def whole(instruction: str, spare: int, *, shifts: bool = False) -> tuple[str, ...] | None:
     """Extract parts of registers first, and insert the result afterwards."""
     found = _SDWA.match(instruction)
     if found is None or found["rest"] not in (None, "UNUSED_PAD"):
@@ -287,7 +292,7 @@ def whole(instruction: str, spare: int) -> tuple[str, ...] | None:
     for number, (word, part) in enumerate(zip(operands, parts, strict=False)):
         if part is not None:
             place = target if alone else f"v{spare + taken}"
-            before += _part(place, read[number], *part, signed=bool(word["signed"]))
+            before += _part(place, read[number], *part, signed=bool(word["signed"]), shifts=shifts)
             read[number] = place
             taken += 1
     after = []
@@ -297,10 +302,10 @@ def whole(instruction: str, spare: int) -> tuple[str, ...] | None:
     return *before, f"{found['name']} {', '.join((target, *read))}", *after
 
 
-def _part(place: str, register: str, bit: int, width: int, *, signed: bool) -> list[str]:
-    """Instructions that extract a part; gem5's V_BFE_I32 of GCN3 does not extend signs."""
-    if not signed:
-        return [f"v_bfe_u32 {place}, {register}, {bit}, {width}"]
+def _part(place: str, register: str, bit: int, width: int, *, signed: bool, shifts: bool) -> list[str]:
+    """Instructions that extract a part."""
+    if not (signed and shifts):
+        return [f"v_bfe_{'i' if signed else 'u'}32 {place}, {register}, {bit}, {width}"]
     above = 32 - bit - width
     shifted = [f"v_lshlrev_b32 {place}, {above}, {register}"] if above else []
     return [*shifted, f"v_ashrrev_i32 {place}, {32 - width}, {place if shifted else register}"]
