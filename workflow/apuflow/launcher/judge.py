@@ -100,7 +100,7 @@ class KernelJudge:
             return self._unchecked(f"{elements:,} elements are more than are compared ({LARGEST:,})")
         import numpy as np
 
-        from apuflow.launcher.reference import TOLERANCE, compare
+        from apuflow.launcher.reference import compare, tolerances
 
         data = None if self.data is None else np.memmap(self.data, np.uint8, "r")
         try:
@@ -112,7 +112,7 @@ class KernelJudge:
         if not errors:
             return self._unchecked("every output depends on workgroups that were not launched")
         files = {output.buffer: directory / output.path for output in self.run.outputs}
-        return judged(errors, dict.fromkeys(errors, TOLERANCE), files, "NumPy", self.explained)
+        return judged(errors, tolerances(self.run), files, "NumPy", self.explained)
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
