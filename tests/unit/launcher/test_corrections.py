@@ -59,7 +59,10 @@ def kernel(*body: str, name: str = "k", registers: int = 9) -> str:
         ),
         (
             f"v_ashrrev_i16_sdwa v5, v6, sext(v5) {PAD} src0_sel:DWORD src1_sel:BYTE_1",
-            ["v_bfe_i32 v5, v5, 8, 8", "v_ashrrev_i16 v5, v6, v5", "v_and_b32 v5, 0xffff, v5"],
+            [
+                *("v_lshlrev_b32 v5, 16, v5", "v_ashrrev_i32 v5, 24, v5"),
+                *("v_ashrrev_i16 v5, v6, v5", "v_and_b32 v5, 0xffff, v5"),
+            ],
         ),
         # half a register, as an instruction of 16 bits reads it anyhow
         (

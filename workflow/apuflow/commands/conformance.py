@@ -23,6 +23,9 @@ def conformance(
     jobs: int = typer.Option(2, min=1, help="processes of gem5 side by side"),
     listed: bool = typer.Option(False, "--list", help="print the forms and run nothing"),
     report: str = typer.Option("", help="write what an upstream maintainer needs to know of this form"),
+    changed: bool = typer.Option(
+        False, "--changed", help="run the forms that apuflow changes for this gem5, with their changes"
+    ),
     interpreter: bool = typer.Option(
         False, "--interpreter", help="compute the expected values only, without gem5"
     ),
@@ -43,6 +46,11 @@ def conformance(
             typer.echo(line)
     elif report:
         typer.echo(suite.report(chosen, report, jobs, lambda _: None))
+    elif changed:
+        from apuflow.conformance import changed_suite
+
+        for line in changed_suite.run(chosen, jobs, typer.echo):
+            typer.echo(line)
     else:
         for line in suite.run(chosen, jobs, typer.echo):
             typer.echo(line)

@@ -24,6 +24,8 @@ from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
 from apuflow.core import paths
+from apuflow.forms.changes import changes_file
+from apuflow.forms.changes import read as read_changes
 from apuflow.forms.table import WEIGHT, read, table_file
 from apuflow.launcher.defects import DEFECTS
 from apuflow.operations.registry import kinds_text
@@ -146,6 +148,26 @@ def conformance_text(root: Path = Path()) -> str:
                 numbers = [sum(each.get(verdict, 0) for each in counts) for verdict in WEIGHT]
                 rows.append((name, build, *(f"{number:,}" for number in (sum(numbers), *numbers))))
     return _table(("gem5", "build", "forms", *WEIGHT), rows)
+
+
+def changes_text(root: Path = Path()) -> str:
+    """Forms that are right on gem5 after each change of code, of those that are not right without it."""
+    named = [
+        (name, build) for name in release_names(root) for build in load_release(name, root).build_targets
+    ]
+    files = {f"{name} {build}": root / changes_file(name, build) for name, build in named}
+    files = {name: file for name, file in files.items() if file.exists()}
+    found: dict[str, dict[str, list[int]]] = {}
+    for name, file in files.items():
+        for change in read_changes(file):
+            for defect in change.changes if change.verdict != "right" else ():
+                counts = found.setdefault(defect, {}).setdefault(name, [0, 0])
+                counts[:] = counts[0] + change.right, counts[1] + change.changed
+    rows = [
+        (f"`{defect}`", *(f"{of[name][0]:,} of {of[name][1]:,}" if name in of else "" for name in files))
+        for defect, of in sorted(found.items())
+    ]
+    return _table(("change for", *files), rows)
 
 
 def suites_text(root: Path = Path()) -> str:
@@ -280,5 +302,6 @@ _PARTS: dict[str, Callable[[], str]] = {
     "steps": steps_text,
     "defects": defects_text,
     "conformance": conformance_text,
+    "conformance-changes": changes_text,
 }
 """Tables that are no model's, by name."""

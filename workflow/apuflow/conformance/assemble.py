@@ -33,6 +33,8 @@ LANES: Final = 64
 POISON: Final = 0xA5A5A5A5
 LDS_WORDS: Final = LDS_BYTES // 4 // LANES
 """Words of a lane that LDS fills."""
+FREE: Final = (104, 96)
+"""The first vector and scalar register that neither a case nor the code around it uses."""
 ACCUMULATION: Final = 128
 """Vector register that is a0: the code around the instruction does not name accumulation registers."""
 _ROW: Final = 4 * LANES
@@ -57,10 +59,17 @@ class Register(NamedTuple):
 
 @dataclass(frozen=True)
 class Assembled:
-    """A case and the words of its instruction."""
+    """A case and the words of its instruction.
+
+    Attributes:
+        printed: the instruction as LLVM prints it.
+        spare: whether the words are of other instructions, which use registers from ``FREE`` on.
+    """
 
     case: Case
     words: tuple[int, ...]
+    printed: str = ""
+    spare: bool = False
 
     @property
     def isa(self) -> IsaName:
@@ -160,25 +169,27 @@ def assembled(cases: Iterable[Case]) -> list[Assembled]:
         by_processor.setdefault(case.processor, []).append((number, case))
     found: dict[int, Assembled] = {}
     for processor, some in by_processor.items():
-        for (number, case), words in zip(
-            some, _encoded(processor, [each.text for _, each in some]), strict=True
+        for (number, case), (words, printed) in zip(
+            some, encoded(processor, [each.text for _, each in some]), strict=True
         ):
             if words:
-                found[number] = Assembled(case, words)
+                found[number] = Assembled(case, words, printed)
     return [found[number] for number in sorted(found)]
 
 
-def _encoded(processor: str, texts: Sequence[str]) -> list[tuple[int, ...]]:
-    """Words of each instruction; none where LLVM refuses it, or prints a fixup."""
+def encoded(processor: str, texts: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
+    """Words of each instruction, and LLVM's text of it; no words where LLVM refuses it, or prints a fixup."""
     command = [llvm_mc(processor), "--triple=amdgcn", f"--mcpu={processor}", "--show-encoding"]
     text = "\n".join(line.replace("\n", " ") for line in texts) + "\n"
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     refused = {int(number) for number in re.findall(r"^<stdin>:(\d+):\d+: error", done.stderr, re.MULTILINE)}
-    codes = re.findall(r"(?:;|//) encoding: \[(.*)\]$", done.stdout, re.MULTILINE)
+    codes = re.findall(r"^\s*(.*?)\s*(?:;|//) encoding: \[(.*)\]$", done.stdout, re.MULTILINE)
     taken = iter(codes)
     if len(codes) != len(texts) - len(refused):
         raise EngineError("llvm-mc did not answer each line", value=done.stderr[:2000] or processor)
-    return [() if number in refused else _words(next(taken)) for number in range(1, len(texts) + 1)]
+    none = "", ""
+    lines = [none if number in refused else next(taken) for number in range(1, len(texts) + 1)]
+    return [(_words(code) if code else (), printed) for printed, code in lines]
 
 
 def _words(code: str) -> tuple[int, ...]:
@@ -197,23 +208,29 @@ def object_text(some: Sequence[Assembled], gfx: str) -> str:
         parts.append(kernel_text(each, gfx))
     parts += ['.section .rodata,"a",@progbits', ".p2align 6"]
     for number, each in enumerate(some):
-        registers_used = ACCUMULATION + 32 if each.isa in ("gfx908", "gfx90a", "gfx940") else 104
-        parts.append(_DESCRIPTOR.format(name=f"k{number}", vectors=registers_used, lds=LDS_BYTES))
+        vectors, scalars = (ACCUMULATION, FREE[1] + 2) if each.spare else FREE
+        vectors = ACCUMULATION + 32 if each.isa in ("gfx908", "gfx90a", "gfx940") else vectors
+        modes = {"ieee": 0, "denorm": 0} if _MULTIPLES.intersection(each.case.form.features) else _MODES
+        sizes = {"vectors": vectors, "scalars": scalars, "lds": LDS_BYTES}
+        parts.append(_DESCRIPTOR.format(name=f"k{number}", **sizes, **modes))
     return "\n".join(parts) + "\n"
 
 
+_MODES: Final = {"ieee": 1, "denorm": 3}
+_MULTIPLES: Final = frozenset({"mul2", "mul4", "div2"})
+"""Words of OMOD, which acts without IEEE and subnormal results alone ("MI200" manual, 6.2.2)."""
 _DESCRIPTOR: Final = """.amdhsa_kernel {name}
  .amdhsa_user_sgpr_kernarg_segment_ptr 1
  .amdhsa_system_sgpr_workgroup_id_x 1
  .amdhsa_group_segment_fixed_size {lds}
  .amdhsa_kernarg_size 24
  .amdhsa_next_free_vgpr {vectors}
- .amdhsa_next_free_sgpr 96
+ .amdhsa_next_free_sgpr {scalars}
  .amdhsa_float_round_mode_32 0
  .amdhsa_float_round_mode_16_64 0
- .amdhsa_float_denorm_mode_32 3
- .amdhsa_float_denorm_mode_16_64 3
- .amdhsa_ieee_mode 1
+ .amdhsa_float_denorm_mode_32 {denorm}
+ .amdhsa_float_denorm_mode_16_64 {denorm}
+ .amdhsa_ieee_mode {ieee}
  .amdhsa_dx10_clamp 1
 .end_amdhsa_kernel"""
 _WAIT: Final = "s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)"

@@ -6,6 +6,7 @@ from typing import Final
 
 from apuflow.conformance.assemble import Assembled, kernel_text
 from apuflow.conformance.run import Judged
+from apuflow.forms.rules import rule_of
 
 _RESULTS: Final = {
     "wrong": "gem5 computes another result than the manual says.",
@@ -36,6 +37,9 @@ def page(each: Assembled, found: Judged, about: str, source: str, gfx: str) -> s
             "Expected": f"`{wrong.expected}`",
             "Wrong": wrong.lanes,
         }
+        features = (*found.form.features, *(("special",) if wrong.special else ()))
+        if rule := rule_of(found.form.encoding, found.form.instruction, features):
+            rows |= {"What differs": f"gem5 {rule.gem5}. The GPU {rule.gpu}.", "Source": rule.by}
     lines += [f"- {name}: {value}" for name, value in rows.items() if value]
     lines += ["", _KERNEL.format(gfx=gfx), "", "```asm", kernel_text(each, gfx), "```", ""]
     return "\n".join(lines)

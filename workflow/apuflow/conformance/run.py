@@ -71,6 +71,7 @@ class Suite:
         place: directory of what is kept and of the processes of gem5.
         likely: whether a case is likely to stop gem5: those run last.
         say: is told of progress.
+        covers: of which other forms a form's message is true as well.
     """
 
     some: Sequence[Assembled]
@@ -79,6 +80,7 @@ class Suite:
     jobs: int = 2
     likely: Callable[[Form], bool] = lambda _form: False
     say: Callable[[str], None] = print
+    covers: Callable[[Form, str], Callable[[Form], bool]] = field(default=lambda *given: covers(*given))
     starts: int = 0
     _count: int = MOST
     _waiting: deque[Assembled] = field(default_factory=deque)
@@ -160,7 +162,7 @@ class Suite:
             return found
         found[stopped.key] = Kept(message=ran.message)
         self.say(f"  {stopped.case.form} stops: {ran.message}")
-        covered = covers(stopped.case.form, ran.message)
+        covered = self.covers(stopped.case.form, ran.message)
         new = Kept(message=ran.message, taken_from=str(stopped.case.form))
         found |= {each.key: new for each in self._waiting if covered(each.case.form)}
         self._known.append((covered, new))

@@ -69,7 +69,8 @@ def _signalling(x: Array) -> Array:
 def _extreme(larger: bool) -> Compute:
     """The larger or the smaller of two floats: of a number and a quiet NaN the number; -0 is below +0.
 
-    A signalling NaN gives a NaN (bit IEEE of the MODE register, which compute kernels set).
+    A signalling NaN gives a NaN (bit IEEE of the MODE register, which compute kernels set): V_MIN_F32 and
+    V_MAX_F32 in the manual.
     """
     choose, propagate = (np.fmax, np.maximum) if larger else (np.fmin, np.minimum)
     join = np.bitwise_and if larger else np.bitwise_or

@@ -237,7 +237,11 @@ _MULTIPLES: Final = (1.0, 2.0, 4.0, 0.5)
 
 
 def target(found: Instruction, letter: str, isa: str) -> Write:
-    """Where a vector result goes, with clamp, multiple, and the halves of 16-bit results."""
+    """Where a vector result goes, with clamp, multiple, and the halves of 16-bit results.
+
+    Multiples (OMOD) act as in kernels without IEEE mode and subnormal results, the only ones that have them
+    ("MI200" manual, 6.2.2; LLVM's ``SIFoldOperands.cpp``).
+    """
     register = found.target
     write = _store(found, register, letter, isa)
     if letter in FLOATS and (found.clamp or found.output):

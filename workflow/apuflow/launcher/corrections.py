@@ -20,6 +20,8 @@ from apuflow.miopen.launch import Launch
 
 CORRECTIONS_VERSION: Final = "3"
 """Raise it when a change does something else: it is part of the identity of objects and points."""
+_REPAIRS: Final = "1"
+"""Raise it when a change is repaired that no recorded kernel has: part of the identity of objects alone."""
 _SIGNS_VERSION: Final = "3"
 """The version that added changes of signs, modifiers, stores and swizzles."""
 _BEFORE_SIGNS: Final = "2"
@@ -106,7 +108,8 @@ def _at_entries(text: str, packed: bool, present: Collection[DefectName], names:
 
 def correcting(compiler: Compiler, present: Collection[DefectName]) -> Compiler:
     """The compiler with :func:`corrected` applied to its assembly."""
-    identity = "\n".join((compiler.identity, f"corrections {CORRECTIONS_VERSION}", *replaced(present)))
+    version = f"corrections {CORRECTIONS_VERSION}.{_REPAIRS}"
+    identity = "\n".join((compiler.identity, version, *replaced(present)))
     return replace(compiler, identity=identity, corrected=lambda text: corrected(text, present))
 
 
@@ -163,7 +166,10 @@ def _changed(
     replacements: Mapping[DefectName, _Replacement] | None = None,
     taken: re.Pattern[str] = _TAKEN,
 ) -> tuple[str, int]:
-    """The changed text and its number of registers; those from ``first`` on are free."""
+    """The changed text and its number of registers; those from ``first`` on are free.
+
+    An earlier change may have taken some of them for the same instruction.
+    """
     last = first
     for name, change in (_REPLACEMENTS if replacements is None else replacements).items():
         if name not in present:
@@ -171,7 +177,8 @@ def _changed(
         matcher, lines = re.compile(pattern_of(name)), list[str]()
         for line in text.split("\n"):
             instruction = _COMMENT.sub("", line).strip()
-            made = change(instruction, first) if matcher.match(instruction) else None
+            free = max([first, *(number + 1 for number in _registers(instruction, taken))])
+            made = change(instruction, free) if matcher.match(instruction) else None
             reached = _reached(instruction, made or (), taken)
             if made is None or reached > _REGISTERS_OF_A_LANE:
                 lines.append(line)
@@ -211,13 +218,13 @@ _REPLACEMENTS: Final[Mapping[DefectName, _Replacement]] = {
     "ignored_signs": replacements.without_signs,
     "ignored_choice_signs": replacements.without_signs,
     "refused_choice_signs": replacements.without_signs,
-    "negative_fractions": replacements.fraction,
     "buffer_pairs": replacements.single_stores,
     "skipped_swizzles": replacements.permuted,
     "ignored_sdwa": replacements.whole,
     "refused_sdwa": replacements.whole,
     "scalar_sdwa": replacements.whole,
     "short_words": replacements.whole,
+    "negative_fractions": replacements.fraction,
     "narrow_results": replacements.narrow,
     "wide_literals": replacements.halves,
     "lds_triples": replacements.pair_and_single,

@@ -89,7 +89,7 @@ def _element(source: str, chosen: int, negative: int) -> str | None:
     return source
 
 
-_SCALED = re.compile(r"s_lshl(?P<bits>[1-4])_add_u32 (?P<to>\w+), (?P<shifted>\w+), (?P<added>\w+)$")
+_SCALED = re.compile(r"s_lshl(?P<bits>[1-4])_add_u32 (?P<to>\w+), (?P<shifted>[\w.-]+), (?P<added>[\w.-]+)$")
 
 
 def scaled_sum(instruction: str, spare: int) -> tuple[str, ...] | None:

@@ -123,7 +123,7 @@ def changed(data: bytes, present: Collection[DefectName]) -> tuple[bytes, tuple[
             done += names
     for section in table:
         if section.flags & elf.EXECUTABLE:
-            done += _instructions(made, section.offset, section.size, machine.name, wanted)
+            done += change_instructions(made, section.offset, section.size, machine.name, wanted)
     found = tuple(name for name in _NAMES if name in done)
     return bytes(made) + mark(found), found
 
@@ -175,9 +175,10 @@ def _begin_with(data: bytearray, place: int, moves: list[int]) -> bool:
     return True
 
 
-def _instructions(
+def change_instructions(
     data: bytearray, start: int, size: int, gfx: str, wanted: Collection[DefectName]
 ) -> Iterator[DefectName]:
+    """Change instructions of a section in place; the defect of each change."""
     for place, words in walked(data, start, size):
         first = words[0]
         if gfx == "gfx90a" and first >> 16 & 0xFFFF == 0xD3E6 and "matrix_numbers" in wanted:

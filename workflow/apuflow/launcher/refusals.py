@@ -128,7 +128,7 @@ def _of_instructions(
         if gpu(gfx).isa.accumulation == "separate" and _MATRIX.match(found["text"]):
             wrong: tuple[str, str] | None = _SEPARATE
         else:
-            wrong = _wrong(found["text"], words, release, tables, isa)
+            wrong = reason(found["text"], words, release, tables, isa)
         name = found["text"].partition(" ")[0]
         if wrong is None or (kernel, name, wrong[0]) in seen:
             continue
@@ -140,10 +140,14 @@ def _is_local(label: str) -> bool:
     return re.match(r"\.?L", label) is not None
 
 
-def _wrong(
+def reason(
     text: str, words: list[int], release: str, tables: Sequence[Table], isa: IsaName
 ) -> tuple[str, str] | None:
-    """What gem5 does with an instruction, and what avoids it; None: it executes it."""
+    """What gem5 does with an instruction, and what avoids it; None: it executes it.
+
+    Args:
+        text: in LLVM's disassembly.
+    """
     if not is_executed(words, release):
         return "gem5 does not execute it", _remedy(text)
     if _ACCUMULATION.match(text):

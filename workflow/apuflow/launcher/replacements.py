@@ -114,6 +114,8 @@ def fraction(instruction: str, spare: int) -> tuple[str, ...] | None:
     number, target = found["of"], found["to"]
     if found["type"] == "f32":
         return f"v_floor_f32 v{spare}, {number}", f"v_sub_f32 {target}, {number}, v{spare}"
+    if number.startswith("0x"):  # no literal in the encoding of the difference
+        return None
     floor = f"v[{spare}:{spare + 1}]"
     return f"v_floor_f64 {floor}, {number}", f"v_add_f64 {target}, {number}, -{floor}"
 
@@ -218,8 +220,10 @@ def _of_bits(bits: str) -> int:
 
 
 # parts of registers and pairs
-_KEPT = re.compile(r"v_(?:mad|fma|div_fixup)_\w*16")
-"""Vega's instructions with three operands keep the upper half."""
+_KEPT = re.compile(
+    r"v_(?:(?:mad|fma|div_fixup)_(?!legacy)\w*16|(?:min|max|med)3_\w*16|(?:add|sub)_i16|sad_u16)"
+)
+"""Vega's instructions with three operands and its signed sums keep the upper half; V_SAD_U16 has 32 bits."""
 _SDWA = re.compile(
     r"(?P<name>v_\w+?)(?:_sdwa)? (?P<operands>(?:[^:[]|\[\d+:\d+\])+?)"
     r"(?: dst_sel:(?P<to>\w+) dst_unused:(?P<rest>\w+))?"
@@ -252,7 +256,8 @@ _PARTS_TAKEN: Final = 2
 def narrow(instruction: str, _spare: int) -> tuple[str, ...] | None:
     """Clear the upper half of the result, as the GPU does."""
     target = instruction.partition(" ")[2].partition(",")[0]
-    if instruction.split()[0].endswith("_sdwa") or _KEPT.match(instruction) or not _VECTOR.fullmatch(target):
+    parts_or_lanes = instruction.split()[0].endswith(("_sdwa", "_dpp"))  # some lanes of DPP keep their result
+    if parts_or_lanes or _KEPT.match(instruction) or not _VECTOR.fullmatch(target):
         return None
     return instruction, f"v_and_b32 {target}, 0xffff, {target}"
 
@@ -276,19 +281,29 @@ def whole(instruction: str, spare: int) -> tuple[str, ...] | None:
     ]
     read = [word["signed"] or word["plain"] for word in operands]
     whole = [register for register, part in zip(read, parts, strict=False) if part is None]
-    alone = not compares and len(whole) == len(read) - 1 and target not in whole
-    before = list[str]()
+    adds = found["name"].startswith("v_mac_")  # to its target
+    alone = not compares and not adds and len(whole) == len(read) - 1 and target not in whole
+    before, taken = list[str](), 0
     for number, (word, part) in enumerate(zip(operands, parts, strict=False)):
         if part is not None:
-            place = target if alone else f"v{spare + len(before)}"
-            take = "v_bfe_i32" if word["signed"] else "v_bfe_u32"
-            before.append(f"{take} {place}, {read[number]}, {part[0]}, {part[1]}")
+            place = target if alone else f"v{spare + taken}"
+            before += _part(place, read[number], *part, signed=bool(word["signed"]))
             read[number] = place
+            taken += 1
     after = []
     if found["to"] not in (None, "DWORD"):
         bit, width = _PARTS[found["to"]]
         after = [f"v_bfe_u32 {target}, {target}, 0, {width}", f"v_lshlrev_b32 {target}, {bit}, {target}"]
     return *before, f"{found['name']} {', '.join((target, *read))}", *after
+
+
+def _part(place: str, register: str, bit: int, width: int, *, signed: bool) -> list[str]:
+    """Instructions that extract a part; gem5's V_BFE_I32 of GCN3 does not extend signs."""
+    if not signed:
+        return [f"v_bfe_u32 {place}, {register}, {bit}, {width}"]
+    above = 32 - bit - width
+    shifted = [f"v_lshlrev_b32 {place}, {above}, {register}"] if above else []
+    return [*shifted, f"v_ashrrev_i32 {place}, {32 - width}, {place if shifted else register}"]
 
 
 def halves(instruction: str, _spare: int) -> tuple[str, ...] | None:
