@@ -14,7 +14,7 @@ from apuflow.forms.decoded import features_of
 from apuflow.forms.table import Row, Table
 from apuflow.interpret.encodings import decode
 from apuflow.interpret.image import ISA_OF
-from apuflow.launcher.refusals import reason, refused_defects
+from apuflow.launcher.refusals import reason
 
 Fate: TypeAlias = Literal["mended", "refused", "named", "silent"]
 """``mended``: a change of code makes all its forms right. ``refused``: the kernel does not start.
@@ -62,10 +62,8 @@ def _fate(
         return "mended"
     if not words:
         return "silent"
-    if gpu(name).runs_as:
-        ending = refused_defects(release.instruction_defects(name))
-        if reason(text, list(words), release.options_of, ending):
-            return "refused"
+    if gpu(name).runs_as and reason(text, list(words), release.options_of, [table], ISA_OF[name]):
+        return "refused"
     return "named" if any(_named(row, features, table) for features in _decoded(words, name)) else "silent"
 
 

@@ -7,6 +7,7 @@ unbiased, LRN within a channel divides by the full window forward and by the cli
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from apuflow.core.errors import NotModelled
 from apuflow.launcher import reference_operations
 from apuflow.launcher.reference_call import Array, Call, Memory, Window, patches, scatter
 from apuflow.miopen.launch import Launch
+
+INVERSE: Final = 7
+"""Which buffer of a forward batch normalisation gets the inverse deviation."""
 
 
 def execute(launch: Launch, memory: Memory) -> None:
@@ -65,7 +69,7 @@ def _bn_forward(call: Call, spatial: bool) -> None:
     for index, now in ((4, mean), (5, unbiased)):
         call.write(index, (1 - factor) * call.read(index) + factor * now.ravel())
     call.write(6, mean)
-    call.write(7, inverse)
+    call.write(INVERSE, inverse)
 
 
 def _bn_backward(call: Call, spatial: bool) -> None:
