@@ -210,7 +210,7 @@ MENDED = [  # from kernels that were wrong on this gem5, and right with the chan
     ("v24.1", "vop3p v_pk_mul_f32 float0 select_high", "packed_constants"),
     ("v24.1", "sop2 s_lshl2_add_u32", "scaled_sums"),
     ("v23.0", "vop3 v_cmp_nlt_f32 abs0", "ignored_signs"),
-    ("v23.0", "vop2 v_mac_f32 sdwa", "ignored_sdwa"),
+    ("v23.0", "ds ds_swizzle_b32 bit_mask", "skipped_swizzles"),
 ]
 
 

@@ -20,7 +20,7 @@ from apuflow.core.files import write_text
 from apuflow.core.words import many
 from apuflow.forms.changes import Change, changes_file, text
 from apuflow.forms.form import Form
-from apuflow.forms.table import WEIGHT, Row, Table, table_file
+from apuflow.forms.table import WEIGHT, Row, Table, read, table_file
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,14 @@ def run(wanted: Chosen, jobs: int, say: Callable[[str], None]) -> Iterator[str]:
     Raises:
         ConfigError: the release has no table of forms yet.
     """
-    known = wanted.release.known(wanted.gfx, wanted.root).table
-    if known is None:
+    file = table_file(wanted.release.name, wanted.build)
+    if not (wanted.root / file).exists():
         raise ConfigError(
             "the changes of a release are held against its table of forms, which is not there",
-            file=table_file(wanted.release.name, wanted.build),
+            file=file,
             remedy=f"apuflow conformance --release {wanted.release.name}",
         )
+    known = read(wanted.root / file)
     some = wanted.assembled()
     tried = results(wanted, changed(some, wanted.release, wanted.gfx), jobs, say)
     rows = list(table_of(tried, some, known, wanted.gfx))
