@@ -37,14 +37,14 @@ def run(wanted: Chosen, jobs: int, say: Callable[[str], None]) -> Iterator[str]:
     Raises:
         ConfigError: the release has no table of forms yet.
     """
-    known = wanted.release.known(wanted.gfx, wanted.root).table
-    if known is None:
+    found = wanted.release.known(wanted.gfx, wanted.root)
+    if found.measured_on or not found.tables:
         raise ConfigError(
             "the changes of a release are held against its table of forms, which is not there",
             file=table_file(wanted.release.name, wanted.build),
             remedy=f"apuflow conformance --release {wanted.release.name}",
         )
-    some = wanted.assembled()
+    known, some = found.tables[0], wanted.assembled()
     tried = results(wanted, changed(some, wanted.release, wanted.gfx), jobs, say)
     rows = list(table_of(tried, some, known, wanted.gfx))
     if wanted.whole:
