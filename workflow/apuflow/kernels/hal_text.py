@@ -390,7 +390,11 @@ def constant_data(body: str, name: str) -> bytes:
         raise _refused(
             f"global @{name}", "its contents are computed when it is loaded", "make it an argument"
         )
-    return b"".join(_bytes(*part, name) for part in _PART.findall(given))
+    parts = (_bytes(text, sizes, kind, name) for text, sizes, kind in _PART.findall(given))
+    data = b"".join(parts)
+    if len(data) != int(_part(r"#util\.composite<(\d+)xi8", given) or len(data) or -1):
+        raise _refused(f"global @{name}", "its contents are not all in the text", "make it an argument")
+    return data
 
 
 _PACKED: Final[Mapping[str, str]] = {"f16": "e", "f32": "f", "f64": "d"}
