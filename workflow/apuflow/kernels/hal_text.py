@@ -7,22 +7,20 @@ is refused by the operation's name, so that nothing of a model is left out witho
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import prod
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final
 
 from apuflow.core.errors import ConfigError
+from apuflow.kernels.hal import HalFunction, HalLaunch, Memory, Region, Result, Shape, refused
+from apuflow.kernels.hal_constants import constant_data, part
 
-Extent: TypeAlias = tuple[int, int, int]
 _ITEM: Final = re.compile(
     r"^  (util\.func|util\.initializer|hal\.executable)\b(.*?)\n  \}$", re.MULTILINE | re.DOTALL
 )
 _NAMED: Final = re.compile(r" (public|private) @([\w$.-]+)\((.*?)\)(?: ->|$| attributes| \{)", re.MULTILINE)
 _STATEMENT: Final = re.compile(r"(?:(%[\w$.-]+(?:, %[\w$.-]+)*) = )?([a-z][\w.]*)(.*)", re.DOTALL)
 _VALUE: Final = re.compile(r"%[\w$.-]+")
-_PART: Final = re.compile(r"dense<(\"0x[0-9A-Fa-f]*\"|[^<>]*)> : (?:tensor|vector)<((?:\d+x)*)(\w+)>")
 _IGNORED: Final = (
     *("arith.", "hal.fence.", "hal.memory_type", "hal.buffer_usage", "hal.encoding_type", "hal.device."),
     *("hal.devices.", "hal.buffer.assert", "hal.executable.create", "util.null", "util.status.check_ok"),
@@ -34,78 +32,6 @@ _COPIES: Final = "the launcher starts kernels and copies nothing"
 _MEMORY: Final = re.compile(
     r"hal\.(?:command_buffer|device\.queue)\.(?:fill|copy|update|read|write|collective|dispatch)"
 )
-
-
-@dataclass(eq=False)
-class Memory:
-    """A buffer.
-
-    Attributes:
-        kind: an argument of the function (``number``), a constant, or what the function allocates.
-        size: bytes. data: of a constant.
-        pattern: what it is filled with before the first launch, repeated; empty: nothing.
-        written: by an operation so far.
-    """
-
-    kind: Literal["input", "constant", "transient"]
-    size: int
-    number: int = 0
-    data: bytes = b""
-    pattern: bytes = b""
-    written: bool = False
-
-
-class Shape(NamedTuple):
-    """Sizes and HAL's type of a tensor, as ``f32``."""
-
-    sizes: tuple[int, ...]
-    type: str
-
-    @property
-    def elements(self) -> int:
-        """How many."""
-        return prod(self.sizes)
-
-    def __str__(self) -> str:
-        return "x".join((*map(str, self.sizes), self.type))
-
-
-class Region(NamedTuple):
-    """Part of a buffer, in bytes."""
-
-    memory: Memory
-    offset: int
-
-
-class Result(NamedTuple):
-    """A tensor that a function returns: where it lies."""
-
-    region: Region
-    shape: Shape
-
-
-class HalLaunch(NamedTuple):
-    """A launch: workgroups in x, y, z; addresses; then constants of 32 bits."""
-
-    executable: str
-    kernel: str
-    workgroups: Extent
-    bindings: tuple[Region, ...]
-    constants: tuple[int, ...]
-
-
-@dataclass
-class HalFunction:
-    """A function of a model.
-
-    Attributes:
-        inputs: shapes of its arguments, all of them tensors.
-    """
-
-    name: str
-    inputs: tuple[Shape, ...]
-    launches: tuple[HalLaunch, ...]
-    results: tuple[Result, ...]
 
 
 def read_function(text: str, entry: str = "") -> HalFunction:
@@ -126,7 +52,11 @@ def read_function(text: str, entry: str = "") -> HalFunction:
         raise ConfigError(what, key="entry", value=entry or None, remedy=remedy)
     name = entry or names[0]
     real = f"{name}$async"
-    return _Run(module, name).function(real if real in module.functions else name)
+    try:
+        return _Run(module, name).function(real if real in module.functions else name)
+    except (LookupError, AssertionError, ValueError) as error:
+        what = f"text of another form than IREE 3.13's ({type(error).__name__}: {error})"
+        raise refused(what, "it cannot be read", "report it with the model") from error
 
 
 class _Module:
@@ -157,17 +87,7 @@ def _statements(body: str) -> Iterator[str]:
             waiting, depth = "", 0
 
 
-def _refused(what: str, why: str, remedy: str) -> ConfigError:
-    return ConfigError(f"the compiled model has {what}: {why}", key="source", value=what, remedy=remedy)
-
-
 _STATIC: Final = "give every tensor a static shape, and make numbers constants of the model"
-
-
-def _part(pattern: str, text: str) -> str:
-    """The first group of a pattern; "" where it does not occur."""
-    found = re.search(pattern, text, re.DOTALL)
-    return found[1] if found else ""
 
 
 @dataclass
@@ -192,13 +112,13 @@ class _Run:
             if kind == "!hal.buffer_view":
                 self.order.append(value)
             elif not kind.startswith("!hal.fence"):
-                raise _refused(f"an argument of type {kind}", "its value is not known", _STATIC)
+                raise refused(f"an argument of type {kind}", "its value is not known", _STATIC)
         returned: list[str] = []
         for statement in _statements(body):
             returned = self._statement(statement) or returned
         results = tuple(self._result(value) for value in returned)
         if not self.launches:
-            raise _refused(
+            raise refused(
                 "no launch", "nothing is left to run on a GPU", "return what it computes from its arguments"
             )
         missing = [value for value in self.order if value not in self.inputs]
@@ -212,30 +132,30 @@ class _Run:
         found = _STATEMENT.match(text)
         if found is None or text.startswith(("}", "^")):
             if text.startswith("^"):
-                raise _refused("branches", "what it launches depends on numbers", _STATIC)
+                raise refused("branches", "what it launches depends on numbers", _STATIC)
             return None
         target, operation, rest = (found[1] or "").partition(",")[0], found[2], found[3]
         match operation:
             case "util.return":
                 return _VALUE.findall(rest.partition(" : ")[0])
             case "arith.constant":
-                number = _part(r"^ (-?\d+) : ", rest)
+                number = part(r"^ (-?\d+) : ", rest)
                 self.known[target] = int(number) if number else None
             case "hal.element_type":
-                self.known[target] = _part(r"<(.*?)>", rest)
+                self.known[target] = part(r"<(.*?)>", rest)
             case "hal.buffer_view.assert":
                 self._input(rest)
             case "hal.buffer_view.buffer":
                 self.known[target] = Region(self.inputs[_VALUE.findall(rest)[0]][0], 0)
             case "hal.buffer_view.dim" | "hal.buffer_view.rank":
-                raise _refused("dynamic shapes", "sizes are not known before it runs", _STATIC)
+                raise refused("dynamic shapes", "sizes are not known before it runs", _STATIC)
             case "hal.device.queue.alloca" | "hal.allocator.allocate":
-                size = self._number(_part(r": !hal\.buffer\{(%[\w$.-]+)\}", rest), operation)
+                size = self._number(part(r": !hal\.buffer\{(%[\w$.-]+)\}", rest), operation)
                 self.known[target] = Region(Memory("transient", size), 0)
             case "hal.buffer.subspan":
                 whole, offset = (
                     self.known[_VALUE.findall(rest)[0]],
-                    self._number(_part(r"\[(%[\w$.-]+),", rest), operation),
+                    self._number(part(r"\[(%[\w$.-]+),", rest), operation),
                 )
                 assert isinstance(whole, Region)
                 self.known[target] = Region(whole.memory, whole.offset + offset)
@@ -245,15 +165,15 @@ class _Run:
                 self.waiting[target] = []
                 self.known[target] = target
             case "hal.executable.lookup.function":
-                self.known[target] = _part(r"function\(@(.*?)\)", rest)
+                self.known[target] = part(r"function\(@(.*?)\)", rest)
             case "util.call":
-                self.known[target] = self._called(_part(r"@([\w$.-]+)\(", rest))
+                self.known[target] = self._called(part(r"@([\w$.-]+)\(", rest))
             case "hal.device.queue.execute" | "hal.device.queue.execute.indirect":
                 self._execute(rest)
             case "hal.buffer_view.create":
                 self.known[target] = self._view(rest)
             case _ if _MEMORY.match(operation):
-                command = _part(r"^<(%[\w$.-]+)", rest)
+                command = part(r"^<(%[\w$.-]+)", rest)
                 if operation.startswith("hal.command_buffer.") and command in self.waiting:
                     self.waiting[command].append((operation, rest))
                 else:
@@ -261,37 +181,37 @@ class _Run:
             case _ if operation.startswith(_IGNORED):
                 self.known[target] = None
             case _:
-                raise _refused(operation, "it is not read here", "write the model without what needs it")
+                raise refused(operation, "it is not read here", "write the model without what needs it")
         return None
 
     def _number(self, value: str, what: str) -> int:
         found = self.known.get(value)
         if not isinstance(found, int):
-            raise _refused(f"numbers of {what} that are not static", "they follow from arguments", _STATIC)
+            raise refused(f"numbers of {what} that are not static", "they follow from arguments", _STATIC)
         return found
 
     def _numbers(self, text: str, what: str) -> tuple[int, ...]:
         return tuple(self._number(value, what) for value in _VALUE.findall(text))
 
     def _shape(self, rest: str) -> Shape:
-        kind = self.known[_part(r"\btype\((%[\w$.-]+)\)", rest)]
-        return Shape(self._numbers(_part(r"shape\(\[(.*?)\]\)", rest), "a shape"), str(kind))
+        kind = self.known[part(r"\btype\((%[\w$.-]+)\)", rest)]
+        return Shape(self._numbers(part(r"shape\(\[(.*?)\]\)", rest), "a shape"), str(kind))
 
     def _input(self, rest: str) -> None:
         value, shape = _VALUE.findall(rest)[0], self._shape(rest)
-        bits = int(_part(r"(\d+)$", shape.type) or _part(r"(\d+)", shape.type) or 0)
+        bits = int(part(r"(\d+)$", shape.type) or part(r"(\d+)", shape.type) or 0)
         size = max(1, shape.elements * max(1, bits // 8))
         self.inputs[value] = Memory("input", size, self.order.index(value)), shape
 
     def _load(self, target: str, rest: str) -> None:
-        name, kind = _part(r"@([\w$.-]+) :", rest), _part(r": (!\S+)", rest)
+        name, kind = part(r"@([\w$.-]+) :", rest), part(r": (!\S+)", rest)
         if kind == "!hal.buffer":
             if name not in self.globals:
                 data = constant_data(self.module.stored.get(name, ""), name)
                 self.globals[name] = Memory("constant", len(data), len(self.globals), data)
             self.known[target] = Region(self.globals[name], 0)
         elif kind == "!hal.command_buffer":
-            called = _part(r"util\.call @([\w$.-]+)\(", self.module.stored.get(name, ""))
+            called = part(r"util\.call @([\w$.-]+)\(", self.module.stored.get(name, ""))
             self.known[target] = self._called(called)
         else:
             self.known[target] = None
@@ -300,7 +220,7 @@ class _Run:
         """What a private function without arguments returns: a command buffer."""
         arguments, body = self.module.functions.get(name, ([], ""))
         if arguments or not body:
-            raise _refused(f"util.call @{name}", "it is not read here", "make the model one function")
+            raise refused(f"util.call @{name}", "it is not read here", "make the model one function")
         inner = _Run(self.module, self.name, globals=self.globals)
         returned: list[str] = []
         for statement in _statements(body):
@@ -308,8 +228,8 @@ class _Run:
         return inner, returned[0]
 
     def _execute(self, rest: str) -> None:
-        commands = _VALUE.findall(_part(r"commands\((.*?)\)", rest))
-        slots = _part(r"bindings\(\[(.*?)\]\)", rest)
+        commands = _VALUE.findall(part(r"commands\((.*?)\)", rest))
+        slots = part(r"bindings\(\[(.*?)\]\)", rest)
         table = tuple(region for region, _ in self._regions(slots, ()))
         for value in commands:
             found = self.known[value]
@@ -330,7 +250,7 @@ class _Run:
         found = self.known[value]
         whole = slots[found] if isinstance(found, int) else found
         if not isinstance(whole, Region):
-            raise _refused("a buffer that is not known", "where it comes from is not read here", _STATIC)
+            raise refused("a buffer that is not known", "where it comes from is not read here", _STATIC)
         return Region(whole.memory, whole.offset + self._number(offset, "a binding"))
 
     def _memory(self, operation: str, rest: str, slots: Sequence[Region] = ()) -> None:
@@ -344,25 +264,20 @@ class _Run:
         )
         if operation.endswith((".fill", ".fill_buffer")) and fill:
             region, length = self._region(fill[1], fill[2], slots), self._number(fill[3], "a fill")
-            memory, bits = region.memory, int(fill[5])
-            if (
-                not memory.written
-                and memory.kind == "transient"
-                and (region.offset, length) == (0, memory.size)
-            ):
-                memory.pattern = (self._number(fill[4], "a fill") & (1 << bits) - 1).to_bytes(
-                    bits // 8, "little"
-                )
+            if not region.memory.written and region.memory.kind == "transient":
+                size, number = int(fill[5]) // 8, self._number(fill[4], "a fill")
+                pattern = (number & (1 << 8 * size) - 1).to_bytes(size, "little")
+                region.memory.fill(region.offset, pattern * (length // size))
                 return
         remedy = "write the model so that a computation makes the tensor, or return no argument unchanged"
-        raise _refused(operation, _COPIES, remedy)
+        raise refused(operation, _COPIES, remedy)
 
     def _launch(self, rest: str, slots: Sequence[Region]) -> HalLaunch:
-        x, y, z = self._numbers(_part(r"workgroups\(\[(.*?)\]\)", rest), "workgroups")
-        path = str(self.known[_part(r"\)\[(%[\w$.-]+)\] workgroups", rest)]).split("::")
-        constants = self._numbers(_part(r" constants\(\[(.*?)\]\)", rest), "push constants")
-        bindings = tuple(region for region, _ in self._regions(_part(r"bindings\(\[(.*)\]\)", rest), slots))
-        return HalLaunch(path[0], path[-1].lstrip("@"), (x, y, z), bindings, constants)
+        x, y, z = self._numbers(part(r"workgroups\(\[(.*?)\]\)", rest), "workgroups")
+        path = str(self.known[part(r"\)\[(%[\w$.-]+)\] workgroups", rest)]).split("::")
+        constants = self._numbers(part(r" constants\(\[(.*?)\]\)", rest), "push constants")
+        bindings = tuple(region for region, _ in self._regions(part(r"bindings\(\[(.*)\]\)", rest), slots))
+        return HalLaunch(path[-1].lstrip("@"), (x, y, z), bindings, constants)
 
     def _view(self, rest: str) -> Result:
         found = re.search(r"buffer\((%[\w$.-]+) : [^)]*\)\[(%[\w$.-]+), %[\w$.-]+\]", rest)
@@ -375,49 +290,5 @@ class _Run:
             return Result(Region(memory, 0), shape)
         found = self.known.get(value)
         if not isinstance(found, Result):
-            raise _refused("a result that is no tensor", "only tensors are compared", "return tensors")
+            raise refused("a result that is no tensor", "only tensors are compared", "return tensors")
         return found
-
-
-def constant_data(body: str, name: str) -> bytes:
-    """The bytes of a constant, from the initializer that stores it.
-
-    Raises:
-        ConfigError: it is not made of constants alone.
-    """
-    given = _part(r"util\.buffer\.constant.*? = (.*?)(?:\n    %c|\n    %[a-z_0-9]+ = )", body)
-    if not given or "hal.command_buffer.dispatch" in body:
-        raise _refused(
-            f"global @{name}", "its contents are computed when it is loaded", "make it an argument"
-        )
-    parts = (_bytes(text, sizes, kind, name) for text, sizes, kind in _PART.findall(given))
-    data = b"".join(parts)
-    if len(data) != int(_part(r"#util\.composite<(\d+)xi8", given) or len(data) or -1):
-        raise _refused(f"global @{name}", "its contents are not all in the text", "make it an argument")
-    return data
-
-
-_PACKED: Final[Mapping[str, str]] = {"f16": "e", "f32": "f", "f64": "d"}
-
-
-def _bytes(given: str, sizes: str, kind: str, name: str) -> bytes:
-    """The bytes of one ``dense`` attribute: hexadecimal digits, or one element for all."""
-    count = prod(int(size) for size in sizes.split("x") if size)
-    if given.startswith('"0x'):
-        return bytes.fromhex(given[3:-1])
-    bits = int(re.sub(r"\D", "", kind) or 0)
-    if given in ("true", "false"):
-        element = bytes([given == "true"])
-    elif bits % 8 or not bits or not re.fullmatch(r"[-+\w.]+", given):
-        raise _refused(
-            f"a constant of type {kind} in @{name}",
-            "how it lies in memory is not known",
-            "make it an argument",
-        )
-    elif given.startswith("0x") or kind.startswith(("i", "si", "ui")):
-        element = (int(given, 0) & (1 << bits) - 1).to_bytes(bits // 8, "little")
-    elif kind == "bf16":
-        element = struct.pack("<f", float(given))[2:]
-    else:
-        element = struct.pack(f"<{_PACKED[kind]}", float(given))
-    return element * count

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from apuflow.core.errors import ConfigError
 from apuflow.kernels.element_types import ELEMENT_BYTES, ElementType
-from apuflow.kernels.hal_text import Extent, HalFunction, HalLaunch, Memory, Shape, read_function
+from apuflow.kernels.hal import Extent, HalFunction, HalLaunch, Memory, Shape
+from apuflow.kernels.hal_text import read_function
 from apuflow.kernels.iree_compiler import compiled_model
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.program import Code, Fill, Given, Model, Output, OwnBuffer, OwnLaunch
@@ -153,8 +154,8 @@ def _named(memory: Memory, otherwise: str) -> str:
 
 
 def _buffer(name: str, memory: Memory) -> OwnBuffer:
-    data = memory.data or memory.pattern * (memory.size // max(1, len(memory.pattern)))
-    return OwnBuffer(name, "uchar", memory.size, Fill("data", data=data) if data else Fill("touch"))
+    fill = Fill("data", data=memory.data) if memory.data else Fill("zero" if memory.filled else "touch")
+    return OwnBuffer(name, "uchar", memory.size, fill)
 
 
 def _launch(

@@ -82,12 +82,17 @@ class OwnJudge:
 
 
 def tolerance(program: OwnProgram, output: Output) -> float:
-    """Largest difference of an output, relative to its largest element, that counts as equal."""
+    """Largest difference of an output, relative to its largest element, that counts as equal.
+
+    Of a model it is that of the shortest numbers among its arguments and the output.
+    """
     if program.tolerance is not None:
         return program.tolerance
     if np.dtype(NUMPY_TYPES[output.type]).kind != "f":
         return 0.0
-    return _TOLERANCES.get(output.type, TOLERANCE)
+    inputs = program.model.inputs if program.model else ()
+    types = {output.type, *(program.buffer(name).type for name, _ in inputs)}
+    return max(_TOLERANCES.get(each, TOLERANCE) for each in types)
 
 
 def expected_outputs(program: OwnProgram) -> Mapping[str, Array]:
