@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -13,17 +14,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from places import DATA, ROOT
+from typer.testing import CliRunner
 
-from apuflow.configure import load_workload
+from apuflow.cli import build_app
+from apuflow.configure import load_sweep, load_workload
 from apuflow.configure.kernel_workload import KernelsWork, KernelsWorkload
 from apuflow.configure.loading import load_release
 from apuflow.core.errors import ConfigError
 from apuflow.kernels.interpreted import Interpreted, interpret_program
 from apuflow.kernels.iree_compiler import check_iree, complaint
+from apuflow.kernels.iree_process import used_registers
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.program import OwnProgram, initial_value
 from apuflow.kernels.reference import expected_outputs, tolerance
 from apuflow.kernels.sources import compiled_meanwhile, source_identity
+from apuflow.launcher.object_changes import as_told
+from apuflow.plan.points import points
 from apuflow.workloads.iree_models import import_model
 
 TWO = """\
@@ -42,6 +48,8 @@ func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %y : tensor<8xf32>
 }
 """
+SEVERAL = ONE + ONE.replace("@other", "@third").replace("addf", "mulf")
+DYNAMIC = ONE.replace("tensor<8xf32>", "tensor<?xf32>")
 WORKLOAD = "description: a model\nkind: kernels\nsource: m/{file}\n"
 PRECISE = 1e-6
 
@@ -54,6 +62,14 @@ def iree() -> None:
     except ConfigError:
         needs.IREE.skip()
     needs.LATER_CLANG.required_program()
+
+
+def onnx() -> None:
+    """The package of that name, which is on this machine."""
+    try:
+        importlib.metadata.version("onnx")
+    except importlib.metadata.PackageNotFoundError:
+        needs.NETWORKS.skip()
 
 
 def work(root: Path, file: str, model: str | None = None, more: str = "") -> KernelsWork:
@@ -75,6 +91,12 @@ def work(root: Path, file: str, model: str | None = None, more: str = "") -> Ker
     return found
 
 
+def without_preload(data: bytes, gfx: str) -> bytes:
+    """What gem5 is given, for this GPU: instructions at the entries load the arguments."""
+    told, flags = as_told(data, gfx), slice(48, 52)  # e_flags of the ELF header
+    return told[: flags.start] + data[flags] + told[flags.stop :]
+
+
 def executed(
     program: OwnProgram, root: Path, gfx: str, release: str | None
 ) -> tuple[Interpreted, Mapping[str, float]]:
@@ -86,6 +108,8 @@ def executed(
             for code in program.codes
         }
         kernels = {code: read_kernels(path) for code, path in codes.items()}
+        for path in codes.values() if release else ():
+            path.write_bytes(without_preload(path.read_bytes(), gfx))
         return interpret_program(program, kernels, codes, gfx)
 
 
@@ -117,19 +141,25 @@ def test_a_model_with_a_constant_and_two_types_of_results(root: Path) -> None:
 
 @pytest.mark.usefixtures("iree")
 @pytest.mark.parametrize(
-    ("file", "kind", "gfx"),
-    [("softmax", "float", "gfx90a"), ("mlp16", "half", "gfx942"), ("attention", "half", "gfx942")],
+    ("file", "gfx"),
+    [
+        ("softmax.mlir", "gfx90a"),
+        ("attention.mlir", "gfx942"),
+        ("mlp_softmax.onnx", "gfx942"),
+    ],
 )
-def test_as_many_instructions_run_as_on_gem5(root: Path, file: str, kind: str, gfx: str) -> None:
+def test_as_many_instructions_run_as_on_gem5(root: Path, file: str, gfx: str) -> None:
     """Those of recorded runs of gem5 v24.1; the code is the one that is made for this gem5."""
+    if file.endswith(".onnx"):
+        onnx()
     rows = pd.read_csv(DATA / "iree_gem5.csv")
-    gem5 = rows[(rows["workload"] == file) & (rows["type"] == kind) & (rows["gfx_version"] == gfx)].iloc[0]
-    program = work(root, f"{file}.mlir").program(4, gfx)
+    (gem5,) = rows[(rows["workload"] == file) & (rows["gfx_version"] == gfx)].to_dict("records")
+    program = work(root, file).program(4, gfx)
     done, errors = executed(program, root, gfx, "v24.1")
     assert sum(each.total for each in done.executed) == gem5["instructions"]
     for name, error in errors.items():
-        assert error <= tolerance(program, program.output(name))
-    assert gem5["status"] == "correct" and gem5["max_relative_error"] < 2e-3
+        allowed = tolerance(program, program.output(name))
+        assert error <= allowed and gem5["max_relative_error"] <= allowed
 
 
 @pytest.mark.usefixtures("iree")
@@ -148,11 +178,8 @@ def test_the_reference_is_what_numpy_computes(root: Path) -> None:
 @pytest.mark.usefixtures("iree")
 def test_an_onnx_file_becomes_a_workload(root: Path, tmp_path: Path) -> None:
     """From the file to its kernels' results; weights lie in a file beside, as large models have them."""
-    try:
-        import onnx
-    except ImportError:
-        needs.NETWORKS.skip()
-    from onnx import TensorProto, helper, numpy_helper
+    onnx()
+    from onnx import TensorProto, helper, numpy_helper, save
 
     weights = np.arange(32 * 16, dtype=np.float32).reshape(32, 16) / 512
     graph = helper.make_graph(
@@ -163,7 +190,7 @@ def test_an_onnx_file_becomes_a_workload(root: Path, tmp_path: Path) -> None:
         [numpy_helper.from_array(weights, "w")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
+    save(model, tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
     files = import_model(tmp_path / "net.onnx", "net", root)
     assert [file.relative_to(root / "configs").as_posix() for file in files] == [
         *("workloads/net.yaml", "workloads/net/net.onnx", "workloads/net/net.data", "sweeps/net.yaml")
@@ -172,13 +199,30 @@ def test_an_onnx_file_becomes_a_workload(root: Path, tmp_path: Path) -> None:
     found = workload.work({}, lambda error: pytest.fail(str(error)))
     assert isinstance(found, KernelsWork)
     program = found.program(4, "gfx942")
-    done, errors = executed(program, root, "gfx942", "v24.1")
-    assert len(done.executed) == len(program.launches) > 1 and errors["output0"] < 10 * PRECISE
     x = initial_value(program.buffer("input0")).astype(float).reshape(8, 32)
     e = np.exp(x @ weights)
     np.testing.assert_allclose(
-        expected_outputs(program)["output0"].reshape(8, 16), e / e.sum(1, keepdims=True), 1e-5
+        np.asarray(expected_outputs(program)["output0"], float).reshape(8, 16),
+        e / e.sum(1, keepdims=True),
+        1e-5,
     )
+
+
+@pytest.mark.usefixtures("iree")
+def test_the_command_writes_a_workload_and_a_sweep(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    (root / "m.mlir").write_text(SEVERAL)
+    words = ["new", "workload", "mine", "--from", "m.mlir"]
+    assert isinstance(CliRunner().invoke(build_app(), words).exception, ConfigError)
+    assert not (root / "configs/workloads/mine.yaml").exists()
+    done = CliRunner().invoke(build_app(), [*words, "--entry", "third"])
+    assert "next: snakemake --cores 2 results/mine/mine.csv" in done.output
+    assert "input0: {uniform: 0}            # 8xf32" in (root / "configs/workloads/mine.yaml").read_text()
+    (point,) = points(load_sweep("mine", root), "mine", root)
+    assert point.gfx == "gfx942" and isinstance(point.work, KernelsWork)
+    assert [launch.kernel for launch in point.work.program(4, point.gfx).launches] == [
+        "third_dispatch_0_elementwise_8_f32"
+    ]
 
 
 @pytest.mark.usefixtures("iree")
@@ -188,8 +232,6 @@ def test_another_model_is_another_point(root: Path) -> None:
     assert work(root, "one.mlir", ONE).text == one.text
 
 
-SEVERAL = ONE + ONE.replace("@other", "@third")
-DYNAMIC = ONE.replace("tensor<8xf32>", "tensor<?xf32>")
 SCALAR = """\
 func.func @f(%x: tensor<8xf32>, %n: f32) -> tensor<8xf32> {
   %e = tensor.empty() : tensor<8xf32>
@@ -285,3 +327,18 @@ def test_a_complaint_is_short_and_names_the_cause() -> None:
     assert complaint(text) == "Unknown ROCM target 'gfx1'"
     assert complaint("m.mlir:7:3: error: no such op\n  %x\n") == "line 7: no such op"
     assert complaint("Traceback\nValueError: bad file\n") == "ValueError: bad file"
+
+
+@pytest.mark.parametrize(("used", "asked"), [(91, 91), (257, 257), (300, 257)])
+def test_registers_that_only_lds_made_llvm_ask_for(used: int, asked: int) -> None:
+    """gem5 counts up to 256 of a kernel; the object says that it asks for fewer."""
+    text = (
+        "\t.amdhsa_kernel f$1\n\t\t.amdhsa_next_free_vgpr 257\n\t.end_amdhsa_kernel\n"
+        "\t.amdhsa_kernel g\n\t\t.amdhsa_next_free_vgpr 129\n\t.end_amdhsa_kernel\n"
+        "\t.amdgpu_metadata\n---\namdhsa.kernels:\n"
+        f"  - {{.name: f$1, .vgpr_count: {used}}}\n  - {{.name: g, .vgpr_count: 20}}\n"
+        "...\n\t.end_amdgpu_metadata\n"
+    )
+    made = used_registers(text)
+    assert re.findall(r"next_free_vgpr (\d+)", made) == [str(asked), "129"]
+    assert ("apuflow-changed: reserved_registers" in made) == (used < 257)

@@ -71,8 +71,8 @@ class _Module:
                 for name in re.findall(r"util\.global\.store %[\w$.-]+, @([\w$.-]+)", body):
                     self.stored[name] = body
             elif kind == "util.func" and (head := _NAMED.match(body)):
-                arguments = [part.strip() for part in head[3].split(", %")]
-                self.functions[head[2]] = ([f"%{part.lstrip('%')}" for part in arguments if part], body)
+                arguments = [each.strip() for each in head[3].split(", %")]
+                self.functions[head[2]] = ([f"%{each.lstrip('%')}" for each in arguments if each], body)
                 self.public += [head[2]] if head[1] == "public" else []
 
 
@@ -101,7 +101,6 @@ class _Run:
     inputs: dict[str, tuple[Memory, Shape]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     launches: list[HalLaunch] = field(default_factory=list)
-    slots: tuple[Region, ...] = ()
     waiting: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def function(self, real: str) -> HalFunction:
@@ -153,12 +152,8 @@ class _Run:
                 size = self._number(part(r": !hal\.buffer\{(%[\w$.-]+)\}", rest), operation)
                 self.known[target] = Region(Memory("transient", size), 0)
             case "hal.buffer.subspan":
-                whole, offset = (
-                    self.known[_VALUE.findall(rest)[0]],
-                    self._number(part(r"\[(%[\w$.-]+),", rest), operation),
-                )
-                assert isinstance(whole, Region)
-                self.known[target] = Region(whole.memory, whole.offset + offset)
+                offset = part(r"\[(%[\w$.-]+),", rest)
+                self.known[target] = self._region(_VALUE.findall(rest)[0], offset, ())
             case "util.global.load":
                 self._load(target, rest)
             case "hal.command_buffer.create":
