@@ -27,7 +27,7 @@ from apuflow.kernels.element_types import ELEMENT_TYPES, ElementType
 from apuflow.kernels.iree_compiler import IREE
 from apuflow.kernels.iree_model import ModelProgram
 from apuflow.kernels.program import OwnBuffer, OwnProgram
-from apuflow.kernels.sources import is_compiled, language, source_files, source_identity
+from apuflow.kernels.sources import check_gpu, is_compiled, language, source_files, source_identity
 from apuflow.miopen.launch import Launch
 
 if TYPE_CHECKING:
@@ -77,6 +77,15 @@ class KernelsWork(Work):
     @override
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
+
+    @override
+    def not_compiled(self, gfx: str) -> ConfigError | None:
+        for name in {each.source or self.spec.source for each in self.spec.launches} | {self.spec.source}:
+            try:
+                check_gpu(Path(name), gfx)
+            except ConfigError as error:
+                return error
+        return None
 
     @property
     def usual_gpu(self) -> str:
