@@ -80,8 +80,8 @@ class OwnKernels(Program[KernelsWorkload]):
         kernels = {each: read_kernels(path) for each, path in codes.items()}
         for launch in dict.fromkeys(program.launches):
             check_launch(find_kernel(kernels[launch.code], launch.kernel, launch.code.source), launch, point)
-        defects = release.instruction_defects(point.gfx)
-        found = refused(program, kernels, codes, point.gfx, release.options_of, defects)
+        known = tools.known(point.gfx)
+        found = refused(program, kernels, codes, point.gfx, release.options_of, known.tables)
         check_refused(found, program, point.gfx, paths.workload_file(point.workload))
         outputs = sum(program.output(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
@@ -108,7 +108,7 @@ class OwnKernels(Program[KernelsWorkload]):
             launcher=root / (inputs.launcher or ""),
             list_file=LIST,
             links={} if told else objects,
-            judge=OwnJudge(program, point.gfx, files, tuple(codes.values()), tools.known(point.gfx), cut),
+            judge=OwnJudge(program, files, tuple(codes.values()), known, cut),
             data=told | ({DATA: guest.data} if guest.data is not None else {}),
             trace_workgroups=cut,
         )

@@ -44,7 +44,6 @@ class OwnJudge:
     """
 
     program: OwnProgram
-    gfx: str
     files: tuple[Path, ...]
     objects: tuple[Path, ...]
     known: Known = NOTHING
@@ -78,7 +77,7 @@ class OwnJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return self.known.explained(text, self.objects, self.gfx)
+        return self.known.explained(text, self.objects)
 
 
 def tolerance(program: OwnProgram, output: Output) -> float:
