@@ -68,7 +68,7 @@ lock:  ## resolve the newest versions anew (maintainers)
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build -o requirements.lock pyproject.toml
 	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm -o requirements-slurm.lock pyproject.toml
-	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm --extra kubernetes --extra aws-batch --extra triton --extra dev -o requirements-dev.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-annotate --extra build --extra slurm --extra kubernetes --extra aws-batch --extra iree --extra triton --extra dev -o requirements-dev.lock pyproject.toml
 	rm -rf $(VENV)-lock
 
 release-check: $(VENV)/.dev  ## build dist/ and try the wheel in an empty environment

@@ -125,8 +125,26 @@ ROCBLAS = Need(
 )
 NETWORKS = Need("PyTorch and ONNX", "networks read from them", otherwise=".venv/bin/pip install torch onnx")
 TRITON = Need("Triton", "Triton kernels", otherwise=".venv/bin/pip install triton==3.9.0")
+IREE = Need(
+    "IREE",
+    "models as a source of kernels",
+    otherwise=".venv/bin/pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0",
+)
 NEEDS = (
-    *(C_COMPILER, CLANG, LATER_CLANG, DOCKER, REGISTRY, PODMAN, BROWSER, SLURM, MOUNT, NETWORKS, TRITON),
+    *(
+        C_COMPILER,
+        CLANG,
+        LATER_CLANG,
+        DOCKER,
+        REGISTRY,
+        PODMAN,
+        BROWSER,
+        SLURM,
+        MOUNT,
+        NETWORKS,
+        TRITON,
+        IREE,
+    ),
     *(GEM5, OTHER_GEM5, MIOPEN, ROCBLAS),
 )
 

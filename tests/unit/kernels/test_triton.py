@@ -11,7 +11,7 @@ from pathlib import Path
 import needs
 import pytest
 
-from apuflow.configure import load_workload
+from apuflow.configure import load_sweep, load_workload
 from apuflow.configure.kernel_workload import KernelsWork, KernelsWorkload
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.kernels.interpreted import interpret_program
@@ -19,6 +19,7 @@ from apuflow.kernels.metadata import Kernel, read_kernels
 from apuflow.kernels.sources import compiled, own_object, source_identity, triton_compiler
 from apuflow.kernels.triton_file import functions, needed, parsed
 from apuflow.launcher.defects import DefectName
+from apuflow.plan.points import points
 
 KERNELS = """\
 import a_module_that_nobody_has
@@ -371,3 +372,13 @@ def test_features_are_left_out_of_library_functions_too(place: Path) -> None:
         assert b"__ocml_erf" not in path.read_bytes()
     finally:
         shutil.rmtree(path.parent)
+
+
+def test_a_sweep_names_a_gpu_that_a_compiler_does_not_know(root: Path) -> None:
+    """Before anything is compiled, with the place that names the GPU."""
+    text = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [triton_softmax]\n"
+    (root / "configs/sweeps/mine.yaml").write_text(f"{text}machine: apu-gfx801\n")
+    with pytest.raises(ConfigError, match="Triton does not compile for this GPU") as caught:
+        points(load_sweep("mine", root), "triton_softmax", root)
+    assert caught.value.key == "gfx-version" and caught.value.value == "gfx801"
+    assert "configs/machines/apu-gfx801.yaml" in str(caught.value.file)

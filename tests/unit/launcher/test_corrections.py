@@ -312,7 +312,7 @@ def test_sound_instructions_and_those_without_a_replacement_stay(instruction: st
 
 def test_a_release_without_the_defect_keeps_the_code() -> None:
     text = kernel("v_mul_lo_u16_e32 v3, 3, v0")
-    assert corrected(text, ("lane_moves", "wide_literals")) == text
+    assert corrected(text, ("kept_lanes", "wide_literals")) == text
 
 
 @pytest.mark.parametrize("gfx", [name for name, each in GPUS.items() if not each.least_clang])

@@ -10,7 +10,7 @@ from machine_code import assembled, execute
 
 from apuflow.interpret.opcodes import IsaName
 from apuflow.launcher.corrections import corrected
-from apuflow.launcher.defects import DefectName, pattern_of
+from apuflow.launcher.defects import PATTERNS, DefectName
 from apuflow.launcher.gem5_decoder import is_executed
 
 KERNEL = """\t.amdgcn_target "amdgcn-amd-amdhsa--gfx90a"
@@ -66,7 +66,7 @@ def changed(line: str, defect: DefectName, registers: int = 16) -> list[str]:
 )
 def test_changed_code_computes_the_same(line: str, defect: DefectName, of: dict[str, object]) -> None:
     lines = changed(line, defect)
-    assert not any(re.match(pattern_of(defect), each) for each in lines), lines
+    assert not any(re.match(PATTERNS[defect], each) for each in lines), lines
     for each in lines:
         assert is_executed(_words(each), "v24.1"), each
     registers = {**of, **SCALARS}

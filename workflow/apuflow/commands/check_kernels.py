@@ -64,7 +64,7 @@ def check_kernels(
             continue
         for each in gpus or [work.usual_gpu]:
             if not workloads and not compiles_for(Path(work.spec.source), each):
-                typer.echo(f"{name} on {each}: left out, Triton does not compile for this GPU")
+                typer.echo(f"{name} on {each}: left out, its compiler does not know this GPU")
                 continue
             found += _check(work, each, compute_units, limit if run else None, release)
     if found:
@@ -183,7 +183,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
                 failed += _told(about, error)
     launches = many(len(program.launches), "launch", "launches")
     typer.echo(f"{about}, {compute_units} CUs: {launches}, {program.device_bytes:,} bytes")
-    fits = "launches, arguments and reference fit" if program.reference else "launches fit; no reference"
+    fits = "launches, arguments and reference fit" if program.compared else "launches fit; no reference"
     described = map(_described, chain.from_iterable(kernels.values()))
     mistakes = [f"wrong: {each}" for each in wrong] or [fits]
     for text in (*described, *doubts, *mistakes, *results):
@@ -217,7 +217,7 @@ def _executed(
         if error == 0:
             said.append(f"{name} equals its reference")
             continue
-        allowed = tolerance(program, program.buffer(name))
+        allowed = tolerance(program, program.output(name))
         difference = f"{error:.2g} of its largest element (allowed {allowed:g})"
         (said if error <= allowed else wrong).append(f"{name} differs from its reference by {difference}")
     return said, wrong

@@ -56,21 +56,30 @@ def workload(
     name: str = typer.Argument(help="name of the workload"),
     like: str = typer.Option("softmax_fwd", help="the workload to copy"),
     from_: Path | None = typer.Option(
-        None, "--from", help="a dispatch list of another program, or a file of Triton kernels (.py)"
+        None,
+        "--from",
+        help="a dispatch list of another program, a file of Triton kernels (.py), or a model (.mlir, .onnx)",
     ),
+    entry: str = typer.Option("", help="of a model with several functions: the one to run"),
     force: bool = typer.Option(False, help="overwrite existing files"),
 ) -> None:
     """Write configs/workloads/NAME.yaml and its network, copies of another workload's.
 
     With --from it is a workload of kind kernels: the launches of a dispatch list, its code objects and
     its data, all of it checked before anything is written; or a file to fill in for the Triton kernels of
-    a Python file, with copies of that file and of those beside it that it imports.
+    a Python file, with copies of that file and of those beside it that it imports; or what IREE makes of a
+    model, with a copy of it and a sweep.
     """
     if from_ is not None and from_.suffix == ".py":
         from apuflow.workloads.triton_kernels import import_kernels
 
         files = import_kernels(from_, name, Path(), force=force)
         following = f"fill them in, then apuflow check-kernels {name} --gfx gfx90a --run"
+    elif from_ is not None and from_.suffix in (".mlir", ".onnx"):
+        from apuflow.workloads.iree_models import import_model
+
+        files = import_model(from_, name, Path(), entry=entry, force=force)
+        following = f"snakemake --cores 2 results/{name}/{name}.csv"
     elif from_ is not None:
         from apuflow.workloads.dispatch_list import import_list
 

@@ -206,19 +206,30 @@ class KernelsFile(Model):
     kind: Literal["kernels"]
     description: Text
     source: FileBeside = Field(
-        description="OpenCL (.cl), HIP (.hip, .cpp, .cu), Triton (.py), assembly (.s, .S) or a code object "
-        "(.o, .co, .hsaco), beside this file"
+        description="OpenCL (.cl), HIP (.hip, .cpp, .cu), Triton (.py), assembly (.s, .S), a code object "
+        "(.o, .co, .hsaco), or a model for IREE (.mlir, .onnx), beside this file"
     )
-    compile: str = Field("", description="arguments for clang; {NAME} becomes a parameter's value")
+    compile: str = Field(
+        "", description="arguments for clang or iree-compile; {NAME} becomes a parameter's value"
+    )
     parameters: dict[Identifier, int | ElementType] = Field(
         default_factory=dict,
         description="names for expressions, or for types of elements; a sweep varies them as layer keys",
     )
-    buffers: dict[Identifier, BufferFile] = Field(description="memory, by name")
-    launches: ListOf[LaunchFile] = Field(min_length=1, description="in order")
-    outputs: ListOf[Identifier] = Field((), description="buffers to compare with the reference")
+    buffers: dict[Identifier, BufferFile] = Field(
+        default_factory=dict, description="memory, by name; IREE: left out"
+    )
+    launches: ListOf[LaunchFile] = Field((), description="in order; IREE: left out")
+    entry: Text | None = Field(None, description="IREE: function of the model; left out: the only one")
+    inputs: dict[Identifier, Contents] = Field(
+        default_factory=dict,
+        description="IREE: contents of arguments `input0`...; left out: uniform, of whole numbers zero",
+    )
+    outputs: ListOf[Identifier] = Field(
+        (), description="buffers to compare with the reference; IREE: left out"
+    )
     reference: FileBeside | None = Field(
-        None, description="Python file beside this one (docs/own-kernels.md)"
+        None, description="Python file beside this one (docs/own-kernels.md); IREE: left out: IREE on the CPU"
     )
     tolerance: Annotated[Number, Field(ge=0)] | None = Field(
         None,
@@ -230,8 +241,30 @@ class KernelsFile(Model):
     )
     notes: Text | None = None
 
+    @property
+    def is_model(self) -> bool:
+        """Whether IREE makes buffers and launches."""
+        return LANGUAGES.get(PurePosixPath(self.source).suffix) == "iree"
+
+    def _check_model(self) -> None:
+        """Raise ValueProblem for keys that a model, or anything else, does not take, or lacks."""
+        for name in ("buffers", "launches", "outputs") if self.is_model else ("entry", "inputs"):
+            if name in self.model_fields_set:
+                what = "IREE makes them of the model" if self.is_model else "for models (.mlir, .onnx)"
+                raise ValueProblem(what, key=name, value=getattr(self, name), remedy="leave it out")
+        for name in () if self.is_model else ("buffers", "launches"):
+            if name not in self.model_fields_set:
+                remedy = "give it; only a model (.mlir, .onnx) has none"
+                raise ValueProblem("required, but not set", key=name, value=None, remedy=remedy)
+        if not self.launches and not self.is_model:
+            raise ValueProblem("nothing is launched", key="launches", value=[], remedy="give one at least")
+        if self.reference is None and any(each == "reference" for each in self.inputs.values()):
+            message, remedy = "a Python file has to say what inputs hold", "name one beside this file"
+            raise ValueProblem(message, key="reference", value=None, remedy=remedy)
+
     @model_validator(mode="after")
     def _known(self) -> KernelsFile:
+        self._check_model()
         for number, launch in enumerate(self.launches):
             launch.check(launch.source or self.source, f"launches.{number}")
         for name, buffer in self.buffers.items():
@@ -247,7 +280,7 @@ class KernelsFile(Model):
             message, value = "a Python file has to say what they hold", ", ".join(self.outputs or made)
             remedy = "name one beside this file, or leave outputs and contents: reference out"
             raise ValueProblem(message, key="reference", value=value, remedy=remedy)
-        if self.reference is not None and not self.outputs:
+        if self.reference is not None and not self.outputs and not self.is_model:
             message = "which buffers the reference is about"
             raise ValueProblem(message, key="outputs", value=None, remedy="list them")
         for name in set(self.parameters) & ({"compute_units", "gfx"} | set(self.buffers)):

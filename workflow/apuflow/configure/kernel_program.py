@@ -19,8 +19,9 @@ from apuflow.core.errors import ConfigError
 from apuflow.kernels import triton_launch
 from apuflow.kernels.element_types import ELEMENT_TYPES, TRITON_TYPES, ElementType
 from apuflow.kernels.expression import evaluate, positive, text_with
+from apuflow.kernels.iree_model import ModelProgram, model_program, read_model
 from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch
-from apuflow.kernels.sources import language
+from apuflow.kernels.sources import check_gpu, language, source_identity
 from apuflow.miopen.launch import Extent
 
 MOST_LAUNCHES: Final = 10_000
@@ -41,6 +42,22 @@ def own_buffers(
         )
         for name, each in spec.buffers.items()
     )
+
+
+def own_model(
+    spec: KernelsFile, parameters: Mapping[str, int | str], gfx: str, directory: Path, root: Path
+) -> ModelProgram:
+    """What IREE makes of a workload's model for a GPU; it is compiled for that.
+
+    Raises:
+        ConfigError: it cannot be compiled or run.
+    """
+    source = directory / text_with(spec.source, {"gfx": gfx}, "source")
+    arguments = text_with(spec.compile, {**parameters, "gfx": gfx}, "compile")
+    check_gpu(source, gfx)
+    fills = {name: _fill(each, root / directory) for name, each in spec.inputs.items()}
+    read = read_model(root / source, source_identity(root / source), gfx, arguments, spec.entry or "")
+    return model_program(read, source, root, arguments, fills)
 
 
 def own_launches(

@@ -14,7 +14,7 @@ from typing_extensions import override
 from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, did_you_mean
 from apuflow.configure.kernel_file import ContentsFile, KernelsFile
-from apuflow.configure.kernel_program import own_buffers, own_launches
+from apuflow.configure.kernel_program import own_buffers, own_launches, own_model
 from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
@@ -24,8 +24,10 @@ from apuflow.core.files import sha256_file
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
 from apuflow.kernels.element_types import ELEMENT_TYPES, ElementType
+from apuflow.kernels.iree_compiler import IREE
+from apuflow.kernels.iree_model import ModelProgram
 from apuflow.kernels.program import OwnBuffer, OwnProgram
-from apuflow.kernels.sources import is_compiled, language, source_files, source_identity
+from apuflow.kernels.sources import check_gpu, is_compiled, language, source_files, source_identity
 from apuflow.miopen.launch import Launch
 
 if TYPE_CHECKING:
@@ -76,10 +78,20 @@ class KernelsWork(Work):
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
 
+    @override
+    def not_compiled(self, gfx: str) -> ConfigError | None:
+        for name in {each.source or self.spec.source for each in self.spec.launches} | {self.spec.source}:
+            try:
+                check_gpu(Path(name), gfx)
+            except ConfigError as error:
+                return error
+        return None
+
     @property
     def usual_gpu(self) -> str:
         """A GPU that its kernels compile for."""
-        return "gfx90a" if language(Path(self.spec.source)) == "triton" else "gfx801"
+        usual = {"triton": "gfx90a", "iree": "gfx942"}
+        return usual.get(language(Path(self.spec.source)), "gfx801")
 
     def buffers(self) -> tuple[OwnBuffer, ...]:
         """Its memory; raises ConfigError for a size that cannot be."""
@@ -88,15 +100,20 @@ class KernelsWork(Work):
     def program(self, compute_units: int, gfx: str) -> OwnProgram:
         """What runs on a machine; ConfigError for a wrong expression or too many launches."""
         names = dict(self.parameters) | {"compute_units": compute_units}
-        reference, buffers = self.spec.reference, self.buffers()
+        given = self.spec.reference
+        reference = self.root / self.directory / given if given is not None else None
+        tolerance = self.spec.tolerance
+        if self.spec.is_model:
+            made = _model(self, gfx)
+            return OwnProgram(
+                *(self.name, made.buffers, made.launches, tuple(made.views), reference, tolerance, names),
+                model=made.model,
+                views=made.views,
+            )
+        buffers = self.buffers()
+        launches = tuple(own_launches(self.spec, names, gfx, buffers, self.directory, self.root))
         return OwnProgram(
-            name=self.name,
-            buffers=buffers,
-            launches=tuple(own_launches(self.spec, names, gfx, buffers, self.directory, self.root)),
-            outputs=self.spec.outputs,
-            reference=self.root / self.directory / reference if reference is not None else None,
-            tolerance=self.spec.tolerance,
-            parameters=names,
+            *(self.name, buffers, launches, self.spec.outputs, reference, tolerance, names),
         )
 
 
@@ -111,7 +128,14 @@ def _previewed(
 
 
 @lru_cache(maxsize=4096)
+def _model(work: KernelsWork, gfx: str) -> ModelProgram:
+    return own_model(work.spec, dict(work.parameters), gfx, work.directory, work.root)
+
+
+@lru_cache(maxsize=4096)
 def _buffers(work: KernelsWork) -> tuple[OwnBuffer, ...]:
+    if work.spec.is_model:
+        return _model(work, work.usual_gpu).buffers
     return own_buffers(work.spec, dict(work.parameters), work.root / work.directory)
 
 
@@ -169,9 +193,10 @@ class KernelsWorkload(Workload):
         yield from self._sources()
         if self.spec.reference is not None:
             yield "reference", place / self.spec.reference
-        for name, buffer in self.spec.buffers.items():
-            if isinstance(buffer.contents, ContentsFile) and buffer.contents.file is not None:
-                yield f"contents of {name}", place / buffer.contents.file
+        contents = {name: buffer.contents for name, buffer in self.spec.buffers.items()} | self.spec.inputs
+        for name, each in contents.items():
+            if isinstance(each, ContentsFile) and each.file is not None:
+                yield f"contents of {name}", place / each.file
 
     def _sources(self) -> Iterator[tuple[str, Path]]:
         """Its source files that are there, by role; one for each GPU where the name has ``{gfx}``."""
@@ -193,7 +218,7 @@ class KernelsWorkload(Workload):
 
     @cached_property
     def _hashes(self) -> Mapping[str, str]:
-        hashes = {}
+        hashes = {"compiler": f"IREE {IREE}"} if self.spec.is_model else {}
         for role, path in self._beside():
             if role.startswith("source "):
                 language(path)
@@ -230,7 +255,7 @@ class KernelsWorkload(Workload):
                 canonical_text(self.spec, parameters, self._hashes),
                 tuple(value_part(name, parameters[name]) for name in changed),
             )
-            work.program(1, next(iter(GPUS)))
+            work.program(1, work.usual_gpu if self.spec.is_model else next(iter(GPUS)))
         except ConfigError as error:
             error.file = error.file or str(self.directory / f"{self.name}.yaml")
             note(error)
@@ -251,10 +276,11 @@ class KernelsWorkload(Workload):
             + (f", workgroup {' x '.join(map(str, each.workgroup))}" if each.workgroup else " programs")
             for each in self.spec.launches
         ]
+        model = self.spec.is_model
+        unnamed = "IREE on the CPU" if model else "none: nothing is compared"
         parameters = ", ".join(f"{name} = {value}" for name, value in self.spec.parameters.items())
         return [
             f"parameters (layer keys of a sweep): {parameters or 'none'}",
-            *("buffers:", *buffers),
-            *("launches:", *launches),
-            f"reference: {self.spec.reference or 'none: nothing is compared'}",
+            *(["buffers and launches: IREE's"] if model else ["buffers:", *buffers, "launches:", *launches]),
+            f"reference: {self.spec.reference or unnamed}",
         ]

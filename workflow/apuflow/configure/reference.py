@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,8 +26,8 @@ from apuflow.configure.workloads import schemas
 from apuflow.core import paths
 from apuflow.forms.changes import changes_file
 from apuflow.forms.changes import read as read_changes
-from apuflow.forms.table import WEIGHT, read, table_file
-from apuflow.launcher.defects import DEFECTS
+from apuflow.forms.rules import rule_of, rules
+from apuflow.forms.table import WEIGHT, Table, measured, read
 from apuflow.operations.registry import kinds_text
 from apuflow.suites.spec import Refused, Spec
 from apuflow.suites.step import Choice
@@ -121,33 +121,36 @@ def options_text() -> str:
     return "\n".join(parts)
 
 
-def defects_text(root: Path = Path()) -> str:
-    """Instructions that gem5 executes wrongly, and the releases that do, by build."""
-    releases = [load_release(name, root) for name in release_names(root)]
-    rows = []
-    for defect in DEFECTS:
-        having: dict[str, list[str]] = {}
-        for release in releases:
-            known = release.capabilities
-            for build, defects in (*known.instruction_defects.items(), ("VEGA", known.later_defects)):
-                if defect.name in defects:
-                    having.setdefault(build.removesuffix("_X86"), []).append(release.name)
-        spans = [f"{build} {names[0]} to {names[-1]}" for build, names in having.items()]
-        rows.append((f"`{defect.name}`", defect.instructions, defect.effect, ", ".join(spans)))
-    return _table(("name", "instructions", "what gem5 does", "releases"), rows)
+def rules_text(root: Path = Path()) -> str:
+    """What gem5 does otherwise than the GPU, and the number of instructions of each build that do."""
+    found = {
+        f"{name} {build.removesuffix('_X86')}": table for (name, build), table in _measured(root).items()
+    }
+    counts = {name: defaultdict[str, set[str]](set) for name in found}
+    for name, table in found.items():
+        for row in table.rows:
+            if row.verdict == "wrong":
+                rule = rule_of(row.encoding, row.instruction, row.features)
+                counts[name][rule.name if rule else ""].add(row.instruction)
+    rows = [
+        (rule.name, rule.gem5, rule.gpu, rule.by, *(str(len(of[rule.name]) or "") for of in counts.values()))
+        for rule in rules()
+    ]
+    return _table(("what", "gem5", "GPU", "according to", *found), rows)
 
 
 def conformance_text(root: Path = Path()) -> str:
     """Forms of instructions by verdict, of each release and build whose suite ran."""
     rows = []
-    for name in release_names(root):
-        for build in load_release(name, root).build_targets:
-            file = root / table_file(name, build)
-            if file.exists():
-                counts = read(file).counts.values()
-                numbers = [sum(each.get(verdict, 0) for each in counts) for verdict in WEIGHT]
-                rows.append((name, build, *(f"{number:,}" for number in (sum(numbers), *numbers))))
+    for (name, build), table in _measured(root).items():
+        numbers = [sum(each.get(verdict, 0) for each in table.counts.values()) for verdict in WEIGHT]
+        rows.append((name, build, *(f"{number:,}" for number in (sum(numbers), *numbers))))
     return _table(("gem5", "build", "forms", *WEIGHT), rows)
+
+
+def _measured(root: Path) -> Mapping[tuple[str, str], Table]:
+    known = release_names(root)
+    return {key: read(file) for key, file in sorted(measured(root).items()) if key[0] in known}
 
 
 def changes_text(root: Path = Path()) -> str:
@@ -300,7 +303,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "operations": kinds_text,
     "suites": suites_text,
     "steps": steps_text,
-    "defects": defects_text,
+    "rules": rules_text,
     "conformance": conformance_text,
     "conformance-changes": changes_text,
 }

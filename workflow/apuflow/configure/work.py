@@ -13,7 +13,7 @@ from pydantic import PlainSerializer, PlainValidator
 from typing_extensions import override
 
 from apuflow import dnnmark, miopen, operations
-from apuflow.core.errors import ApuflowError
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.launcher.corrections import CORRECTIONS_VERSION, version_of
 from apuflow.operations import Operation
@@ -71,6 +71,11 @@ class Work(ABC):
         """
         del gfx
         return self.launches(compute_units), None
+
+    def not_compiled(self, gfx: str) -> ConfigError | None:
+        """Why no compiler of its kernels makes code for a GPU; None: as far as is known, all do."""
+        del gfx
+        return None
 
     def warnings(self, gfx: str) -> Iterator[dnnmark.Problem]:
         """What may go wrong on a GPU, though it can be tried."""

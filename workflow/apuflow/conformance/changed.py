@@ -16,7 +16,7 @@ from apuflow.conformance.assemble import FREE, Assembled, encoded
 from apuflow.core.gpus import GPUS
 from apuflow.forms.form import Form
 from apuflow.launcher.corrections import corrected, replaced
-from apuflow.launcher.defects import DefectName, pattern_of
+from apuflow.launcher.defects import PATTERNS, DefectName
 from apuflow.launcher.object_changes import change_instructions
 
 Way: TypeAlias = Literal["text", "object"]
@@ -90,7 +90,7 @@ def machines_of(some: Sequence[Assembled], gfx: str) -> Mapping[str, list[Assemb
 
 
 def _of_text(some: Sequence[Assembled], gfx: str, present: Collection[DefectName]) -> Iterator[Changed]:
-    patterns = [re.compile(pattern_of(name)) for name in replaced(present)]
+    patterns = [re.compile(PATTERNS[name]) for name in replaced(present)]
     texts = [
         (each, _text(each.printed, gfx, present))
         for each in some
@@ -139,7 +139,7 @@ def _names(line: str, gfx: str, present: Collection[DefectName]) -> tuple[Defect
     names, found = replaced(present), list[DefectName]()
     before: tuple[str, ...] = (line,)
     for number, name in enumerate(names):
-        if not any(re.match(pattern_of(name), word) for word in before):
+        if not any(re.match(PATTERNS[name], word) for word in before):
             continue
         after = _text(line, gfx, names[: number + 1])
         if after != before:

@@ -20,7 +20,7 @@ from apuflow.core.files import write_text
 from apuflow.core.words import many
 from apuflow.forms.changes import Change, changes_file, text
 from apuflow.forms.form import Form
-from apuflow.forms.table import WEIGHT, Row, Table, read, table_file
+from apuflow.forms.table import WEIGHT, Row, Table, table_file
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,14 @@ def run(wanted: Chosen, jobs: int, say: Callable[[str], None]) -> Iterator[str]:
     Raises:
         ConfigError: the release has no table of forms yet.
     """
-    file = table_file(wanted.release.name, wanted.build)
-    if not (wanted.root / file).exists():
+    found = wanted.release.known(wanted.gfx, wanted.root)
+    if found.measured_on or not found.tables:
         raise ConfigError(
             "the changes of a release are held against its table of forms, which is not there",
-            file=file,
+            file=table_file(wanted.release.name, wanted.build),
             remedy=f"apuflow conformance --release {wanted.release.name}",
         )
-    known = read(wanted.root / file)
-    some = wanted.assembled()
+    known, some = found.tables[0], wanted.assembled()
     tried = results(wanted, changed(some, wanted.release, wanted.gfx), jobs, say)
     rows = list(table_of(tried, some, known, wanted.gfx))
     if wanted.whole:

@@ -83,7 +83,7 @@ class OwnKernels(Program[KernelsWorkload]):
         known = tools.known(point.gfx)
         found = refused(program, kernels, codes, point.gfx, release.options_of, known.tables)
         check_refused(found, program, point.gfx, paths.workload_file(point.workload))
-        outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
+        outputs = sum(program.output(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
             program,
             kernels,

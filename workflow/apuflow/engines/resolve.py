@@ -242,6 +242,9 @@ class Resolver:
     def _computes(self, engine: EngineName, machine: _Machine, work: Work) -> bool:
         """Whether the engine can run these layers."""
         key = (engine, id(work), machine.compute_units, machine.gfx)
+        if key not in self._computed and (unknown := work.not_compiled(machine.gfx)) is not None:
+            self._note(unknown.message, "gfx-version", machine.gfx, unknown.remedy or "", machine.base.name)
+            self._computed[key] = False
         if key not in self._computed:
             problem = _only_own_kernels(work, machine.gfx) or get_engine(engine).layer_objection(
                 work, machine.compute_units, machine.gfx

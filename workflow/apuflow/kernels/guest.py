@@ -69,7 +69,8 @@ def own_guest(
         given = arguments(kernel, launch, program)
         lds, file = dynamic_lds(kernel, launch).size, objects[launch.code]
         dispatches.append(Dispatch(file, kernel.name, launch.grid, launch.workgroup, given, lds))
-    dumps = [Dump(name, output_file(number)) for number, name in enumerate(program.outputs)]
+    outputs_of = map(program.output, program.outputs)
+    dumps = [Dump(each.buffer, output_file(number)) for number, each in enumerate(outputs_of)]
     contents = DispatchList(
         gfx,
         tuple(buffers),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
 from apuflow.interpret.trace import Trace, Traced
-from apuflow.kernels.element_types import numbers
 from apuflow.kernels.guest import object_file, own_guest
 from apuflow.kernels.program import Code, KernelsByCode, OwnProgram
 from apuflow.kernels.reference import expected_outputs
@@ -130,12 +129,11 @@ def interpret_program(
     done = interpret_list(
         guest.contents, objects=objects, data=data, trace=trace, limit=limit, defects=defects
     )
-    if program.reference is None or not program.outputs:
+    if not program.compared or not program.outputs:
         return done, {}
     wanted = expected_outputs(program)
     errors = {}
     for number, name in enumerate(program.outputs):
-        buffer = program.buffer(name)
-        actual = numbers(done.dumps[output_file(number)], buffer.type)[: buffer.elements]
+        actual = program.output(name).values(done.dumps[output_file(number)])
         errors[name] = difference(actual, wanted[name])
     return done, errors

@@ -204,7 +204,7 @@ def problems(program: OwnProgram, kernels: KernelsByCode, isa: Isa) -> Iterator[
             continue
         wrong = *argument_problems(kernel, launch, program), *geometry_problems(kernel, launch, isa)
         yield from (f"{launch.kernel}: {each}" for each in wrong)
-    if program.reference is not None:
+    if program.compared:
         try:
             expected_outputs(program)
         except ApuflowError as error:

@@ -73,6 +73,7 @@ class Kernel:
         vector_registers, scalar_registers: of a wavefront; accumulation registers included.
         largest_workgroup, wave_size: work-items.
         dynamic_stack: its private memory is not known before it runs.
+        required_workgroup: the only workgroup that it runs in, in x, y, z; None: any.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Kernel:
     wave_size: int
     spilled: int
     dynamic_stack: bool
+    required_workgroup: tuple[int, int, int] | None = None
 
     @property
     def given(self) -> tuple[Parameter, ...]:
@@ -145,6 +147,13 @@ def _whole(value: Any) -> int:
     return number
 
 
+def _extent(sizes: Any) -> tuple[int, int, int] | None:
+    if sizes is None:
+        return None
+    x, y, z = map(_whole, sizes)
+    return x, y, z
+
+
 def _kernel(each: dict[str, Any]) -> Kernel:
     return Kernel(
         name=str(each[".name"]),
@@ -168,6 +177,7 @@ def _kernel(each: dict[str, Any]) -> Kernel:
         wave_size=_whole(each.get(".wavefront_size", 64)),
         spilled=_whole(each.get(".vgpr_spill_count", 0)) + _whole(each.get(".sgpr_spill_count", 0)),
         dynamic_stack=bool(each.get(".uses_dynamic_stack", False)),
+        required_workgroup=_extent(each.get(".reqd_workgroup_size")),
     )
 
 

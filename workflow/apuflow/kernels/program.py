@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.generic]
 
 FillKind: TypeAlias = Literal[
-    "zero", "touch", "untouched", "constant", "uniform", "modulo", "values", "file", "reference"
+    "zero", "touch", "untouched", "constant", "uniform", "modulo", "values", "file", "data", "reference"
 ]
-FROM_DATA: Final[tuple[FillKind, ...]] = ("values", "file", "reference")
+FROM_DATA: Final[tuple[FillKind, ...]] = ("values", "file", "data", "reference")
 """Contents that reach the guest in its data file; it computes the others itself."""
 _SHORT: Final[tuple[ElementType, ...]] = ("half", "bfloat16")
 """Types whose ``uniform`` contents the data file has: the guest computes numbers of 32 bits."""
@@ -36,12 +36,13 @@ class Fill:
 
     Attributes:
         numbers: the constant; the seed of ``uniform``; seed and modulus of ``modulo``; the ``values``.
-        file: of ``file``: raw elements, little-endian.
+        file: of ``file``: raw elements, little-endian. data: of ``data``: the same, from the buffer's begin.
     """
 
     kind: FillKind = "zero"
     numbers: tuple[int | float, ...] = ()
     file: Path | None = None
+    data: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -108,14 +109,45 @@ class OwnLaunch:
     lds: int = 0
 
 
+class Output(NamedTuple):
+    """What is compared after the last launch: ``elements`` of ``type`` in a buffer.
+
+    Attributes:
+        offset: bytes from the buffer's first.
+    """
+
+    buffer: str
+    type: ElementType
+    elements: int
+    offset: int = 0
+
+    def values(self, raw: NDArray[np.uint8]) -> Array:
+        """The numbers, from the buffer's bytes."""
+        end = self.offset + self.elements * ELEMENT_BYTES[self.type]
+        return numbers(raw[self.offset : end], self.type)
+
+
+class Model(NamedTuple):
+    """A model whose compiler made the launches, and whose results on the CPU are the reference.
+
+    Attributes:
+        inputs: of its function: buffer and shape, as ``2x3xf32``. results: names of the outputs.
+    """
+
+    source: Path
+    function: str
+    inputs: tuple[tuple[str, str], ...]
+    results: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class OwnProgram:
     """Everything that a point runs.
 
     Attributes:
         launches: in order, repetitions unrolled.
-        outputs: buffers that are read after the last launch.
-        reference: Python file with what they should hold; None: nothing is compared.
+        outputs: what is read after the last launch: names of buffers or of ``views``.
+        reference: Python file with what they should hold; None: ``model`` says it, else nothing is compared.
         tolerance: largest difference that counts as equal, relative to the largest element; None: the type's
             (``reference.tolerance``).
         parameters: of this point, ``compute_units`` among them; words are types of elements.
@@ -128,6 +160,20 @@ class OwnProgram:
     reference: Path | None = None
     tolerance: float | None = None
     parameters: Mapping[str, int | str] = field(default_factory=dict)
+    model: Model | None = None
+    views: Mapping[str, Output] = field(default_factory=dict)
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything says what its outputs should hold."""
+        return self.reference is not None or self.model is not None
+
+    def output(self, name: str) -> Output:
+        """Where one of the outputs lies."""
+        if name in self.views:
+            return self.views[name]
+        buffer = self.buffer(name)
+        return Output(name, buffer.type, buffer.elements)
 
     @property
     def codes(self) -> tuple[Code, ...]:
@@ -212,8 +258,10 @@ def initial_value(buffer: OwnBuffer) -> Array:
             )
         values[: given.size] = given
         return rounded(values, buffer.type)
-    assert fill.file is not None
     wanted = buffer.elements * ELEMENT_BYTES[buffer.type]
+    if fill.kind == "data":
+        return numbers(np.frombuffer(fill.data.ljust(wanted, b"\0"), np.uint8, wanted), buffer.type)
+    assert fill.file is not None
     if not fill.file.is_file() or fill.file.stat().st_size < wanted:
         raise ConfigError(
             f"the file of a buffer is missing or holds less than its {wanted} bytes",

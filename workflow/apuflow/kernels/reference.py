@@ -2,7 +2,8 @@
 
 The file has a function ``expected(buffers, parameters)``: NumPy arrays by buffer before the first launch in,
 arrays by buffer after the last launch out, those of ``outputs``. A buffer with ``contents: reference`` starts
-with what ``contents(parameters)`` of the file returns for it.
+with what ``contents(parameters)`` of the file returns for it. The reference of a model without such a file is
+what its compiler makes of it for the CPU.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.record import Results
-from apuflow.kernels.element_types import ELEMENT_BYTES, NUMPY_TYPES, ElementType, numbers, rounded
-from apuflow.kernels.program import OwnBuffer, OwnProgram, initial_value
+from apuflow.kernels.element_types import NUMPY_TYPES, ElementType, numbers, rounded, stored
+from apuflow.kernels.iree_compiler import computed_on_cpu
+from apuflow.kernels.program import Model, Output, OwnProgram, initial_value
 from apuflow.launcher.judge import LARGEST, judged
 from apuflow.launcher.known import NOTHING, Known
 from apuflow.launcher.reference import TOLERANCE, difference
@@ -50,7 +52,7 @@ class OwnJudge:
     def results(self, directory: Path) -> Results:
         """Compare the outputs in a finished process's ``directory``; those that agree are removed."""
         program = self.program
-        if program.reference is None:
+        if not program.compared:
             return Results(note="the workload names no reference")
         if self.cut:
             return Results(note="not all of its workgroups were launched (key workgroups of the sweep)")
@@ -63,13 +65,13 @@ class OwnJudge:
         errors: dict[str, float] = {}
         allowed: dict[str, float] = {}
         for name, file in zip(program.outputs, self.files, strict=True):
-            buffer = program.buffer(name)
+            output = program.output(name)
             try:
-                raw = np.fromfile(directory / file, np.uint8, buffer.elements * ELEMENT_BYTES[buffer.type])
+                raw = np.fromfile(directory / file, np.uint8)
             except OSError as error:
                 return Results(note=self.explained(f"an output is missing: {error}"))
-            errors[name] = difference(numbers(raw, buffer.type), wanted[name])
-            allowed[name] = tolerance(program, buffer)
+            errors[name] = difference(output.values(raw), wanted[name])
+            allowed[name] = tolerance(program, output)
         files = dict(zip(program.outputs, (directory / file for file in self.files), strict=True))
         return judged(errors, allowed, files, "its reference", self.explained)
 
@@ -78,13 +80,18 @@ class OwnJudge:
         return self.known.explained(text, self.objects)
 
 
-def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:
-    """Largest difference of a buffer, relative to its largest element, that counts as equal."""
+def tolerance(program: OwnProgram, output: Output) -> float:
+    """Largest difference of an output, relative to its largest element, that counts as equal.
+
+    Of a model it is that of the shortest numbers among its arguments and the output.
+    """
     if program.tolerance is not None:
         return program.tolerance
-    if np.dtype(NUMPY_TYPES[buffer.type]).kind != "f":
+    if np.dtype(NUMPY_TYPES[output.type]).kind != "f":
         return 0.0
-    return _TOLERANCES.get(buffer.type, TOLERANCE)
+    inputs = program.model.inputs if program.model else ()
+    types = {output.type, *(program.buffer(name).type for name, _ in inputs)}
+    return max(_TOLERANCES.get(each, TOLERANCE) for each in types)
 
 
 def expected_outputs(program: OwnProgram) -> Mapping[str, Array]:
@@ -98,8 +105,24 @@ def expected_outputs(program: OwnProgram) -> Mapping[str, Array]:
         buffer.name: made[buffer.name] if buffer.name in made else initial_value(buffer)
         for buffer in program.buffers
     }
+    if program.reference is None and program.model is not None:
+        inputs = tuple(
+            stored(before[name], program.buffer(name).type).tobytes() for name, _ in program.model.inputs
+        )
+        raw = dict(zip(program.model.results, _on_cpu(program.model, inputs), strict=True))
+        return {
+            name: numbers(np.frombuffer(raw[name], np.uint8), program.output(name).type)
+            for name in program.outputs
+        }
     returned = _call(program, "expected", before, dict(program.parameters))
     return {name: _array(program, "expected", returned, name) for name in program.outputs}
+
+
+@functools.lru_cache(maxsize=8)
+def _on_cpu(model: Model, inputs: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    shapes = (shape for _, shape in model.inputs)
+    given = tuple(zip(shapes, inputs, strict=True))
+    return computed_on_cpu(model.source, model.function, given, len(model.results))
 
 
 def made_contents(program: OwnProgram) -> Mapping[str, Array]:
@@ -145,13 +168,13 @@ def _functions(path: Path) -> Mapping[str, Any]:
 
 def _array(program: OwnProgram, function: str, returned: Any, name: str) -> Array:
     """What was returned for a buffer, as an array of its type and length."""
-    buffer = program.buffer(name)
+    output = program.output(name)
     if not isinstance(returned, Mapping) or name not in returned:
         raise ConfigError(f"{function}() returns nothing for {name}", file=program.reference)
     array = np.asarray(returned[name]).ravel()
-    if array.size != buffer.elements:
+    if array.size != output.elements:
         raise ConfigError(
-            f"{function}() returns {array.size} elements for {name}, which has {buffer.elements}",
+            f"{function}() returns {array.size} elements for {name}, which has {output.elements}",
             file=program.reference,
         )
-    return rounded(array, buffer.type)
+    return rounded(array, output.type)

@@ -17,6 +17,7 @@ from typing import Final, Literal, TypeAlias
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
 from apuflow.core.gpus import GPUS
+from apuflow.kernels.iree_compiler import IREE, IREE_GPUS, check_iree, iree_assembler
 from apuflow.kernels.triton_file import imported
 from apuflow.launcher.corrections import CORRECTIONS_VERSION, correcting, replaced, without_features
 from apuflow.launcher.defects import DefectName
@@ -34,13 +35,15 @@ from apuflow.miopen.elf import read_code_object
 from apuflow.miopen.launch import Row
 from apuflow.miopen.objects import KernelObject, included, kernel_object
 
-Language: TypeAlias = Literal["opencl", "hip", "triton", "assembly", "object"]
+Language: TypeAlias = Literal["opencl", "hip", "triton", "iree", "assembly", "object"]
 LANGUAGES: Final[Mapping[str, Language]] = {
     ".cl": "opencl",
     ".hip": "hip",
     ".cpp": "hip",
     ".cu": "hip",
     ".py": "triton",
+    ".mlir": "iree",
+    ".onnx": "iree",
     ".s": "assembly",
     ".S": "assembly",
     ".o": "object",
@@ -51,6 +54,13 @@ LANGUAGES: Final[Mapping[str, Language]] = {
 TRITON: Final = "3.9"
 TRITON_REMEDY: Final = f"pip install apuflow[triton] (triton=={TRITON}.0)"
 TRITON_GPUS: Final = ("gfx906", "gfx908", "gfx90a", "gfx942")
+_GPUS: Final[Mapping[Language, tuple[str, tuple[str, ...]]]] = {
+    "triton": ("Triton", TRITON_GPUS),
+    "iree": ("IREE", IREE_GPUS),
+}
+"""Compilers that know some GPUs only."""
+_IREE_STEP: Final = "1"
+"""Raise it when ``iree_process`` makes another object of the same model."""
 _TRITON_STEP: Final = "2"
 """Raise it when ``triton_process`` makes another object of the same launch."""
 _SDWA: Final[frozenset[DefectName]] = frozenset({"ignored_sdwa", "refused_sdwa"})
@@ -59,6 +69,7 @@ _IMPLIED: Final[Mapping[str, tuple[str, ...]]] = {".cu": ("-include", "hip/hip_r
 """What a file has without asking for it: nvcc includes its runtime's header by itself."""
 HEADERS: Final = Path(__file__).parent / "include"
 """Ours, for HIP: what its kernels need of hip/hip_runtime.h."""
+_LOCATION: Final = re.compile(rb"\x0a\x08location\x12(?=.)", re.DOTALL)
 _INCLUDE: Final = re.compile(rb'^\s*#\s*include\s+"([^"]+)"|^\s*\.incbin\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -97,6 +108,8 @@ def own_compiler(source: Path, gfx: str = "", defects: Collection[DefectName] = 
     kind = language(source)
     if kind == "triton":
         found = triton_compiler(gfx, defects)
+    elif kind == "iree":
+        found = iree_compiler(defects)
     else:
         found = _compiler(source, kind, gfx, without_features(gfx, defects))
         if defects and is_compiled(source):
@@ -106,7 +119,7 @@ def own_compiler(source: Path, gfx: str = "", defects: Collection[DefectName] = 
 
 def is_compiled(source: Path) -> bool:
     """Whether a compiler chooses the instructions: not for assembly and code objects."""
-    return language(source) in ("opencl", "hip", "triton")
+    return language(source) in ("opencl", "hip", "triton", "iree")
 
 
 def triton_compiler(gfx: str = "", defects: Collection[DefectName] = ()) -> Compiler:
@@ -131,16 +144,37 @@ def triton_compiler(gfx: str = "", defects: Collection[DefectName] = ()) -> Comp
     return Compiler(f"Triton {found}", command, flags, identity, "--gfx=")
 
 
+def iree_compiler(defects: Collection[DefectName] = ()) -> Compiler:
+    """IREE, with the changes that a gem5 with these defects needs: clang assembles the changed text.
+
+    Raises:
+        ConfigError: it is not installed, or another version.
+        EngineError: no clang that assembles for the GPUs.
+    """
+    check_iree()
+    changes = replaced(defects)
+    flags, parts = list[str](), [f"IREE {IREE}", f"step {_IREE_STEP}"]
+    if defects:
+        flags.append(f"--defects={','.join(changes)}")
+        clang = iree_assembler().identity.partition("\n")[0]
+        parts += [f"corrections {CORRECTIONS_VERSION}", clang, *flags]
+    command = (sys.executable, "-P", "-m", "apuflow.kernels.iree_process")
+    return Compiler(f"IREE {IREE}", command, tuple(flags), "\n".join(parts), "--gfx=")
+
+
 def compiles_for(source: Path, gfx: str) -> bool:
     """Whether a source's compiler knows a GPU."""
-    return language(source) != "triton" or gfx in TRITON_GPUS
+    return gfx in _GPUS.get(language(source), (None, (gfx,)))[1]
 
 
 def check_gpu(source: Path, gfx: str) -> None:
     """Raise ConfigError for a GPU that a source's compiler does not know."""
     if not compiles_for(source, gfx):
-        remedy = f"a machine with one of {', '.join(TRITON_GPUS)}"
-        raise ConfigError("Triton does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy)
+        name, gpus = _GPUS[language(source)]
+        remedy = f"a machine with one of {', '.join(gpus)}"
+        raise ConfigError(
+            f"{name} does not compile for this GPU", key="gfx-version", value=gfx, remedy=remedy
+        )
 
 
 def _compiler(source: Path, kind: Language, gfx: str, features: Sequence[str]) -> Compiler:
@@ -206,6 +240,8 @@ def _parts(source: Path) -> dict[str, bytes]:
     if source.suffix == ".py":
         return _modules(source)
     try:
+        if source.suffix == ".onnx":
+            return _onnx(source)
         return included(source.parent, source.name, _INCLUDE)
     except OSError as error:
         raise ConfigError(
@@ -214,6 +250,19 @@ def _parts(source: Path) -> dict[str, bytes]:
             key="source",
             remedy="put it there, or correct source in the workload's file",
         ) from None
+
+
+def _onnx(source: Path) -> dict[str, bytes]:
+    """An ONNX file and the files beside it that have its large tensors.
+
+    Of each such tensor the file has the entry ``location``: two fields, each with a byte for its length.
+    """
+    data = source.read_bytes()
+    names = (data[at.end() + 1 : at.end() + 1 + data[at.end()]] for at in _LOCATION.finditer(data))
+    beside = {name.decode("utf-8", "replace") for name in names}
+    return {source.name: data} | {
+        name: (source.parent / name).read_bytes() for name in beside if (source.parent / name).is_file()
+    }
 
 
 def _modules(source: Path) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from apuflow.core.gpus import GPUS
 from apuflow.launcher import later_replacements, replacements
-from apuflow.launcher.defects import DefectName, pattern_of
+from apuflow.launcher.defects import PATTERNS, DefectName
 from apuflow.launcher.object_changes import POINTERS, mark
 from apuflow.miopen.compiler import Compiler
 from apuflow.miopen.launch import Launch
@@ -77,9 +77,7 @@ def corrected(assembly: str, present: Collection[DefectName]) -> str:
     if target is None or target[1] not in GPUS or not GPUS[target[1]].runs_as:
         return made
     names = [
-        name
-        for name in replaced(present)
-        if re.search(rf"^\s*(?:{pattern_of(name)})", assembly, re.MULTILINE)
+        name for name in replaced(present) if re.search(rf"^\s*(?:{PATTERNS[name]})", assembly, re.MULTILINE)
     ]
     return _at_entries(made, GPUS[target[1]].isa.packed_work_items, present, names)
 
@@ -174,7 +172,7 @@ def _changed(
     for name, change in (_REPLACEMENTS if replacements is None else replacements).items():
         if name not in present:
             continue
-        matcher, lines = re.compile(pattern_of(name)), list[str]()
+        matcher, lines = re.compile(PATTERNS[name]), list[str]()
         for line in text.split("\n"):
             instruction = _COMMENT.sub("", line).strip()
             free = max([first, *(number + 1 for number in _registers(instruction, taken))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -190,9 +191,9 @@ class Campaign:
         return self.configuration(sweep, *self.workloads(sweep))
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
-        """The configuration files behind a sweep, as they are: path to text."""
+        """The configuration files behind a sweep, as they are: path to text, of other files to their size."""
         files = self.configuration(sweep, *self.workloads(sweep))
-        return {file: (self.root / file).read_text(encoding="utf-8") for file in files}
+        return {file: _text(self.root / file) for file in files}
 
     def sweep_tables(self, wildcards: Wildcards) -> list[str]:
         """The tables of all workloads of a sweep, as Parquet files."""
@@ -286,3 +287,12 @@ def simulated_points(table: Path) -> set[tuple[str, str]]:
     except FileNotFoundError:
         remedy = f"snakemake --cores all {table}"
         raise ConfigError("the sample is not there yet", file=table, remedy=remedy) from None
+
+
+def _text(file: Path) -> str:
+    """A file's text; a code object or a model has none."""
+    data = file.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"{len(data):,} bytes, sha256 {hashlib.sha256(data).hexdigest()}"
