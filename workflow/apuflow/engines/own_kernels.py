@@ -81,7 +81,8 @@ class OwnKernels(Program[KernelsWorkload]):
         for launch in dict.fromkeys(program.launches):
             check_launch(find_kernel(kernels[launch.code], launch.kernel, launch.code.source), launch, point)
         defects = release.instruction_defects(point.gfx)
-        found = refused(program, kernels, codes, point.gfx, release.options_of, defects)
+        block = int(point.options["vreg-min-alloc"])
+        found = refused(program, kernels, codes, point.gfx, release.options_of, defects, block)
         check_refused(found, program, point.gfx, paths.workload_file(point.workload))
         outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
