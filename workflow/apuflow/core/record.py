@@ -118,6 +118,11 @@ class LaunchRecord(Part):
     )
     library: str | None = Field(None, description="whose matrix product the kernel is, such as rocBLAS'")
     changed: str | None = Field(None, description="what in that kernel is not as its library has it")
+    matrix: dict[str, tuple[int, int]] | None = Field(
+        None,
+        description="by type of its matrix instructions: operations of one, and cycles that it holds a SIMD "
+        "unit's matrix core by AMD's manuals; without types of which it has several",
+    )
     ran: int | None = Field(
         None, gt=0, description="workgroups that were launched, the first ones of the grid; None: all of them"
     )

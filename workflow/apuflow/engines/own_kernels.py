@@ -71,6 +71,7 @@ class OwnKernels(Program[KernelsWorkload]):
         from apuflow.kernels.reference import OwnJudge
         from apuflow.kernels.refused import check_refused, refused
         from apuflow.launcher.judge import LARGEST
+        from apuflow.launcher.matrix_code import matrix_code
         from apuflow.launcher.object_changes import as_told, changes_of
         from apuflow.launcher.plan import LIST, output_file
 
@@ -113,6 +114,8 @@ class OwnKernels(Program[KernelsWorkload]):
             data=told | ({DATA: guest.data} if guest.data is not None else {}),
             trace_workgroups=cut,
         )
+        names = [launch.kernel for launch in program.launches]
+        matrix = {each: matrix_code(path, point.gfx, names) for each, path in codes.items()}
         changes = {each: ", ".join(changes_of(path.read_bytes())) or None for each, path in codes.items()}
         records = tuple(
             LaunchRecord(
@@ -122,6 +125,7 @@ class OwnKernels(Program[KernelsWorkload]):
                 grid=launch.grid,
                 workgroup=launch.workgroup,
                 changed=changes[launch.code],
+                matrix=matrix[launch.code].get(launch.kernel),
             )
             for launch in program.launches
         )
