@@ -19,6 +19,7 @@ from apuflow.core.record import BatchRecord, LaunchRecord, ReleaseFacts, RunReco
 from apuflow.gem5.stats.blocks import text_sha256
 from apuflow_analysis.counters.counters import CACHES, Counters, counters, with_matrix
 from apuflow_analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
+from apuflow_analysis.counters.matrix import COLUMNS as TYPES
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow_analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 
@@ -114,10 +115,11 @@ def _row(record: RunRecord, file: Path) -> Row:
         kept = (f"{one.kernel} ran whole: {one.kept_whole}" for one in record.launches if one.kept_whole)
         values["extrapolated"] = _distinct([told(parts, numbers), *kept])
         values |= _interval(parts, numbers)
+    matrix = any(numbers[f"matrix_lanes_{kind}"] for kind in TYPES)
     said = [
         judgement(record),
         _other_gem5(record, facts),
-        *(facts.doubts(record.release) if facts else ()),
+        *(facts.doubts(record.release, matrix) if facts else ()),
         _without_facts(numbers, facts),
         _other_kernels(record, numbers),
         *map(str, numbers.broken),

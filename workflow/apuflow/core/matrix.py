@@ -18,7 +18,7 @@ COUNTED: Final[Mapping[str, str]] = {"f16": "f16", "bf16": "f16", "f32": "f32", 
 
 
 class Matrices(NamedTuple):
-    """D = A B + C, ``blocks`` times; ``kind`` of A and B (``f16``)."""
+    """D = A B + C, ``blocks`` times; ``kind`` of A and B: ``f16``; ``fp8`` for all of 8 bits."""
 
     rows: int
     columns: int
@@ -38,7 +38,8 @@ def _table() -> Mapping[str, Mapping[Matrices, int]]:
     found: dict[str, dict[Matrices, int]] = {}
     with Path(__file__).with_name("matrix.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            shape = Matrices(*(int(row[name]) for name in Matrices._fields[:4]), row["kind"])
+            rows, columns, depth, blocks = (int(row[name]) for name in Matrices._fields[:4])
+            shape = Matrices(rows, columns, depth, blocks, row["kind"])
             for gfx in ("gfx90a", "gfx942"):
                 if row[gfx]:
                     found.setdefault(gfx, {})[shape] = int(row[gfx])

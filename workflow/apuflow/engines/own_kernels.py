@@ -85,6 +85,16 @@ class OwnKernels(Program[KernelsWorkload]):
         block = int(point.options["vreg-min-alloc"])
         found = refused(program, kernels, codes, point.gfx, release.options_of, defects, block)
         check_refused(found, program, point.gfx, paths.workload_file(point.workload))
+        names = [launch.kernel for launch in program.launches]
+        matrix = {each: matrix_code(path, point.gfx, names) for each, path in codes.items()}
+        if release.capabilities.matrix_cycles != "none" and any(matrix.values()):
+            raise ConfigError(
+                f"gem5 {release.name} has no times of matrix instructions for {gpu(point.gfx).told}, which "
+                "it is told, and ends at the first",
+                file=paths.workload_file(point.workload),
+                key="release",
+                remedy="a release without times of them, such as v24.1; or engine preview",
+            )
         outputs = sum(program.buffer(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
             program,
@@ -114,8 +124,6 @@ class OwnKernels(Program[KernelsWorkload]):
             data=told | ({DATA: guest.data} if guest.data is not None else {}),
             trace_workgroups=cut,
         )
-        names = [launch.kernel for launch in program.launches]
-        matrix = {each: matrix_code(path, point.gfx, names) for each, path in codes.items()}
         changes = {each: ", ".join(changes_of(path.read_bytes())) or None for each, path in codes.items()}
         records = tuple(
             LaunchRecord(

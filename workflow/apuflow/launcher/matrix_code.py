@@ -19,11 +19,12 @@ _NAMED: Final[Mapping[str, IsaName]] = {"gfx908": "gfx908", "gfx90a": "gfx90a"}
 
 
 def matrices(name: str) -> Matrices | None:
-    """Those of an instruction; None: it has other factors, or is no dense product of known types."""
+    """Those of an instruction; None: it is no product of dense matrices of known types."""
     shape = shape_of(name)
-    if shape is None or shape.sparse or shape.kinds[0] != shape.kinds[1]:
+    if shape is None or shape.sparse:
         return None
-    return Matrices(shape.rows, shape.columns, shape.depth, shape.blocks, shape.kinds[0])
+    kind = "fp8" if shape.kinds[0] in ("fp8", "bf8") else shape.kinds[0]
+    return Matrices(shape.rows, shape.columns, shape.depth, shape.blocks, kind)
 
 
 def matrix_code(
