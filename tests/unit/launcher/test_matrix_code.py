@@ -12,6 +12,7 @@ from places import ROOT
 
 from apuflow.core.errors import EngineError
 from apuflow.core.matrix import COUNTED, matrix_cycles, matrix_peaks
+from apuflow.launcher.defects import DefectName
 from apuflow.launcher.matrix_code import matrices, matrix_code
 from apuflow.launcher.object_changes import changed
 from apuflow.miopen.compiler import host_compiler
@@ -99,5 +100,6 @@ def test_a_kernels_code_says_what_one_instruction_does(gfx: str, cycles: int, tm
     }
     assert matrix_code(out, gfx, kernels) == found
     assert matrix_code(out, gfx, ["none"]) == matrix_code(out, "gfx906", kernels) == {}
-    out.write_bytes(changed(out.read_bytes(), ("matrix_numbers",))[0])
+    numbers: tuple[DefectName, ...] = ("matrix_numbers",)
+    out.write_bytes(changed(out.read_bytes(), numbers)[0])
     assert matrix_code(out, gfx, kernels) == found

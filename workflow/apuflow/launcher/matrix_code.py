@@ -27,9 +27,7 @@ def matrices(name: str) -> Matrices | None:
     return Matrices(shape.rows, shape.columns, shape.depth, shape.blocks, kind)
 
 
-def matrix_code(
-    path: Path, gfx: str, kernels: Collection[str]
-) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+def matrix_code(path: Path, gfx: str, kernels: Collection[str]) -> dict[str, dict[str, tuple[int, int]]]:
     """What a matrix instruction of each type does in kernels of a code object.
 
     Returns:
@@ -43,7 +41,7 @@ def matrix_code(
         return {}
     data = path.read_bytes()
     table = elf.sections(data)
-    found: dict[str, Mapping[str, tuple[int, int]]] = {}
+    found: dict[str, dict[str, tuple[int, int]]] = {}
     for symbol in elf.symbols(data, table):
         if symbol.name in kernels and symbol.size:
             met = set(_of_code(data, elf.file_offset(table, symbol.value), symbol.size, gfx))
@@ -63,7 +61,7 @@ def _of_code(data: bytes, start: int, size: int, gfx: str) -> Iterator[Matrices]
                 yield shape
 
 
-def _alike(met: Collection[Matrices], gfx: str) -> Mapping[str, tuple[int, int]]:
+def _alike(met: Collection[Matrices], gfx: str) -> dict[str, tuple[int, int]]:
     by_type: dict[str, set[tuple[int, int | None]]] = {}
     for shape in met:
         if kind := COUNTED.get(shape.kind):

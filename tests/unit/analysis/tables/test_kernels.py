@@ -177,6 +177,13 @@ def test_operations_of_matrix_instructions_are_those_of_the_kernels_code(tmp_pat
     assert isinstance(whole, Row)
     assert whole.counters["flops"] == 2 * plain["flops"] + 1_048_576 + 262_144
     assert whole.counters["matrix_cycles"] == 6144
+    facts = _of("v24.0")
+    facts["release_facts"]["without_matrix_time"] = "gfx942"
+    for dump, told in ((dumps[0], True), (_dump(name), False)):
+        (tmp_path / "one.txt").write_bytes(dump)
+        row = read_record(_record(tmp_path, launches[:1], "one.txt", engine="gem5-kernels", **facts))
+        assert isinstance(row, Row)
+        assert any("no time of gfx942's matrix" in each for each in row.findings) is told
     unknown = kernel_table(_record(tmp_path, [launches[0], _launch(name)], "stats.txt", **_of("v24.0")))
     assert unknown["flops"].isna().tolist() == unknown["matrix_cycles"].isna().tolist() == [False, True]
 
