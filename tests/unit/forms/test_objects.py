@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from apuflow.configure import load_release
 from apuflow.core.errors import ConfigError
@@ -12,7 +13,7 @@ from apuflow.forms.form import Form
 from apuflow.forms.objects import forms_of, met, told
 from apuflow.forms.table import Row, Table, read, table_file, text
 from apuflow.launcher.judge import ProgramJudge
-from apuflow.launcher.known import Known
+from apuflow.launcher.known import NOTHING, Known
 from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row as Source
 
@@ -47,18 +48,18 @@ def test_forms_are_those_of_the_kernels_instructions(compiled: dict[str, Path]) 
 def test_a_run_on_a_gem5_with_a_table_names_the_forms_that_it_executes_wrongly(
     compiled: dict[str, Path], tmp_path: Path
 ) -> None:
-    known = Known(("wide_literals",), Table((SIGN,)))
-    results = ProgramJudge((compiled["helper"],), "gfx902", known).results(tmp_path)
+    known = Known((Table((SIGN,)),))
+    results = ProgramJudge((compiled["helper"],), known).results(tmp_path)
     assert results is not None
     assert f"gem5 executes wrongly v_cmp_nlt_f32 with abs0: wrong result ({FILE})" in (results.note or "")
-    assert ProgramJudge((compiled["fabs"],), "gfx902", known).results(tmp_path) is None
+    assert ProgramJudge((compiled["fabs"],), known).results(tmp_path) is None
 
 
 def test_what_depends_on_operands_explains_a_wrong_result_and_is_no_doubt(
     compiled: dict[str, Path], tmp_path: Path
 ) -> None:
     some = SIGN.__class__(**{**SIGN.__dict__, "features": frozenset({"abs0", "subnormal"})})
-    judge = ProgramJudge((compiled["helper"],), "gfx902", Known((), Table((some,))))
+    judge = ProgramJudge((compiled["helper"],), Known((Table((some,)),)))
     assert judge.results(tmp_path) is None
     assert "with abs0 subnormal" in judge.explained("y differs")
 
@@ -74,16 +75,16 @@ def test_rows_of_one_kind_are_told_together() -> None:
 
 def test_right_forms_and_forms_that_were_not_tried_are_not_named(compiled: dict[str, Path]) -> None:
     right = Row("vop3", "v_cmp_nlt_f32", "right", frozenset({"abs0", "literal1"}))
-    assert met([compiled["helper"]], Table((right,))) == {}
+    assert met([compiled["helper"]], [Table((right,))]) == {}
 
 
 def test_a_release_reads_the_table_of_its_build(tmp_path: Path) -> None:
     release = load_release("v24.1")
-    assert release.known("gfx902", tmp_path).table is None
+    assert release.known("gfx902", tmp_path) == release.known("gfx902", ROOT) != NOTHING
     file = tmp_path / table_file("v24.1", "VEGA_X86")
     file.parent.mkdir(parents=True)
     file.write_text(text(Table((SIGN,), "gem5 v24.1")))
-    assert release.known("gfx902", tmp_path).table == read(file) == Table((SIGN,), "gem5 v24.1")
+    assert release.known("gfx902", tmp_path).tables == (read(file),) == (Table((SIGN,), "gem5 v24.1"),)
     file.write_text("form\nx\n")
     with pytest.raises(ConfigError, match="has the columns"):
         release.known("gfx902", tmp_path)
@@ -102,7 +103,5 @@ def test_what_the_next_instructions_mend_is_not_counted(clang: Compiler, tmp_pat
 def test_a_certain_cause_is_named_alone(compiled: dict[str, Path]) -> None:
     """Of gem5 v24.1, each load with no active lane would be named in each wrong run."""
     some = Row("global", "global_load_dword", "stops", frozenset({"no_lane"}), message="panic")
-    known = Known((), Table((SIGN, some)))
-    assert known.suspects([compiled["helper"]], "gfx902") == (
-        f"v_cmp_nlt_f32 with abs0: wrong result ({FILE})",
-    )
+    known = Known((Table((SIGN, some)),))
+    assert known.suspects([compiled["helper"]]) == (f"v_cmp_nlt_f32 with abs0: wrong result ({FILE})",)

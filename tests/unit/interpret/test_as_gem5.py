@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 
 from apuflow.core.errors import EngineError
-from apuflow.interpret.as_gem5 import MODELLED
-from apuflow.launcher.defects import DEFECTS
 
 LANE = np.arange(64)
-
-
-def test_every_modelled_defect_is_one_that_releases_name() -> None:
-    assert {defect.name for defect in DEFECTS} >= MODELLED
 
 
 def test_compares_and_choices_ignore_signs() -> None:

@@ -43,7 +43,7 @@ def test_contents_and_results(tmp_path: Path) -> None:
     assert wanted["b"].dtype == np.int32 and wanted["b"].tolist() == [1, 2, 3, 4, 5]
     for number, name in enumerate(("a", "b")):
         wanted[name].tofile(tmp_path / f"{number}.bin")
-    judge = OwnJudge(made, "gfx801", (Path("0.bin"), Path("1.bin")), (tmp_path / "k.o",))
+    judge = OwnJudge(made, (Path("0.bin"), Path("1.bin")), (tmp_path / "k.o",))
     results = judge.results(tmp_path)
     assert results.agree and results.outputs == 2 and results.max_relative_error == 0
     assert not (tmp_path / "0.bin").exists(), "outputs that agree are removed"
@@ -54,7 +54,7 @@ def test_one_wrong_whole_number_is_wrong_and_small_rounding_is_not(tmp_path: Pat
     wanted = expected_outputs(made)
     (wanted["a"].astype(np.float32) * np.float32(1 + 1e-6)).tofile(tmp_path / "0.bin")
     (wanted["b"].astype(np.int32) + np.array([0, 0, 0, 0, 1], np.int32)).tofile(tmp_path / "1.bin")
-    results = OwnJudge(made, "gfx801", (Path("0.bin"), Path("1.bin")), (tmp_path / "k.o",)).results(tmp_path)
+    results = OwnJudge(made, (Path("0.bin"), Path("1.bin")), (tmp_path / "k.o",)).results(tmp_path)
     assert results.agree is False and results.worst == "b"
     assert results.max_relative_error == pytest.approx(1 / 5)
     assert not (tmp_path / "0.bin").exists() and (tmp_path / "1.bin").exists()

@@ -9,12 +9,13 @@ from typing import get_args
 
 import pytest
 from launcher_layers import LAYERS
+from places import ROOT
 
+from apuflow.configure import load_release
 from apuflow.core.gpus import GPUS
 from apuflow.dnnmark import parse
 from apuflow.launcher.corrections import corrected, correcting, version_of
 from apuflow.launcher.defects import DefectName
-from apuflow.launcher.known import Known
 from apuflow.miopen import launches
 from apuflow.miopen.compiler import Compiler, compile_source
 from apuflow.miopen.launch import Row
@@ -49,6 +50,8 @@ def kernel(*body: str, name: str = "k", registers: int = 9) -> str:
         # results of 16 bits: the upper half is cleared
         ("v_mul_lo_u16_e32 v3, 3, v0", ["v_mul_lo_u16_e32 v3, 3, v0", "v_and_b32 v3, 0xffff, v3"]),
         ("v_lshrrev_b16_e32 v2, 1, v2 ; half", ["v_lshrrev_b16_e32 v2, 1, v2", "v_and_b32 v2, 0xffff, v2"]),
+        # v23 is no register of a kernel with 9, so that gem5 would end at s23
+        ("v_readfirstlane_b32 s23, v0", ["s_ff1_i32_b64 s23, exec", "v_readlane_b32 s23, v0, s23"]),
         # the target holds a part where it is not read otherwise
         (
             f"v_mul_lo_u16_sdwa v5, v17, v15 {PAD} src0_sel:BYTE_0 src1_sel:DWORD",
@@ -287,6 +290,7 @@ def test_points_keep_their_identity_where_no_instruction_of_theirs_changes() -> 
         f"v_mul_f32_sdwa v1, -v0, v2 {PAD} src0_sel:WORD_1 src1_sel:DWORD",
         "v_cmpx_eq_u16_sdwa vcc, v0, v1 src0_sel:BYTE_0 src1_sel:DWORD",
         "ds_read_b96 v[1:3], v0 offset:65528",
+        "v_readfirstlane_b32 s11, v0",
         "v_cmp_lt_f32_e64 s[8:9], v7, -1.0",
         "v_max_f32_e64 v1, |v0|, -v2",
         "buffer_store_dwordx2 v[5:6], off, s[0:3], 0 offset:4092",
@@ -318,9 +322,9 @@ def test_compiled_code_loses_what_gem5_executes_wrongly(gfx: str, clang: Compile
     row, plain, changed = Row("divide.cl", ""), tmp_path / "plain.o", tmp_path / "changed.o"
     compile_source(source, row, gfx, clang, plain, expect=["divide"])
     compile_source(source, row, gfx, correcting(clang, (narrow, *parts)), changed, expect=["divide"])
-    [named] = Known((narrow,)).suspects([plain], gfx)
-    assert "v_mul_lo_u16" in named
-    assert Known(parts).suspects([changed], gfx) == ()
+    known = load_release("v23.0" if gfx in ("gfx801", "gfx803") else "v24.1", ROOT).known(gfx, ROOT)
+    assert any("v_mul_lo_u16" in named for named in known.suspects([plain], certain=True))
+    assert known.suspects([changed], certain=True) == ()
     words = [instructions(path, gfx) for path in (plain, changed)]
     assert words[1].count("v_and_b32") >= sum("16" in word for word in words[0])
     untouched = re.compile(r"s_(?!nop)|flat_")  # s_nop fills the end

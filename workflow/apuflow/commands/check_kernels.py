@@ -19,10 +19,10 @@ from apuflow.core.words import many
 
 if TYPE_CHECKING:
     from apuflow.configure.kernel_workload import KernelsWork
-    from apuflow.forms.table import Table
     from apuflow.kernels.metadata import Kernel
     from apuflow.kernels.program import Code, KernelsByCode, OwnProgram
     from apuflow.launcher.defects import DefectName
+    from apuflow.launcher.known import Known
 
 
 @app.command()
@@ -196,20 +196,20 @@ def _executed(
 ) -> tuple[list[str], list[str]]:
     """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
     from apuflow.configure import load_release
-    from apuflow.interpret.as_gem5 import MODELLED
+    from apuflow.forms.objects import not_imitated
     from apuflow.kernels.interpreted import interpret_program
     from apuflow.kernels.reference import tolerance
-    from apuflow.launcher.defects import met
 
     program, gfx, codes = compiled.program, compiled.gfx, compiled.codes()
-    defects = load_release(release).instruction_defects(gfx) if release else ()
+    found = load_release(release) if release else None
+    defects = found.instruction_defects(gfx) if found else ()
     began = time.monotonic()
     done, errors = interpret_program(program, kernels, codes, gfx, limit=limit, defects=defects)
     seconds = time.monotonic() - began
     total = sum(each.total for each in done.executed)
     as_release = f" as gem5 {release}" if release else ""
     said = [f"executed{as_release}: {total:,} wavefront instructions in {seconds:.1f} s"]
-    unknown = [each.name for each in met(codes.values(), gfx, set(defects) - MODELLED)]
+    unknown = not_imitated(codes.values(), found.known(gfx).tables, defects) if found else ()
     if unknown:
         said.append(f"executed as the GPU does, not as gem5 does: {', '.join(unknown)}")
     wrong: list[str] = []
@@ -227,44 +227,25 @@ def _doubts(compiled: _Compiled) -> Iterator[str]:
     """What the releases of gem5 that have this GPU are known to do with the instructions of some kernels."""
     from apuflow.configure import load_release, release_names
     from apuflow.configure.catalogue import position
-    from apuflow.launcher.corrections import replaced
-    from apuflow.launcher.defects import met, told
-    from apuflow.launcher.disassembly import missing
 
-    gfx, codes = compiled.gfx, list(compiled.codes().values())
-    known = [load_release(name) for name in release_names()]
-    releases = [each for each in known if gfx in each.gfx and each.known_by == "sources"]
-    releases.sort(key=lambda each: position(each.options_of))
-    lacking = missing(codes, gfx, [each.options_of for each in releases])
-    left: dict[tuple[DefectName, ...], Collection[DefectName]] = {}
+    gfx = compiled.gfx
+    releases = [each for each in map(load_release, release_names()) if gfx in each.gfx]
     found: dict[str, list[str]] = {}
-    for release in releases:
-        table = release.known(gfx).table
-        if table is not None:
-            for text in _by_table(compiled, table, release.instruction_defects(gfx)):
-                found.setdefault(text, []).append(release.name)
-            continue
-        named = met(codes, gfx, release.instruction_defects(gfx))
-        changed = replaced([defect.name for defect in named])
-        if changed not in left:
-            left[changed] = _left(compiled, changed)
-        mended = set(changed) - set(left[changed])
-        said = [f"{each}: gem5 does not execute it" for each in lacking[release.options_of]]
-        for defect, names in named.items():
-            end = "; replaced before it runs" if defect.name in mended else ""
-            said.append(told(defect, names) + end)
-        for text in said:
-            found.setdefault(text, []).append(release.name)
+    for release in sorted(releases, key=lambda each: position(each.options_of)):
+        known = release.known(gfx)
+        on = f"{release.name} (as {' and '.join(known.measured_on)})" if known.measured_on else release.name
+        for text in _known(compiled, known, release.instruction_defects(gfx)):
+            found.setdefault(text, []).append(on)
     for text, known_of in found.items():
         yield f"on gem5 {', '.join(known_of)}: {text}"
 
 
-def _by_table(compiled: _Compiled, table: Table, defects: Collection[DefectName]) -> Iterator[str]:
-    """What a table of instructions says of kernels, before and after their code is changed."""
+def _known(compiled: _Compiled, known: Known, defects: Collection[DefectName]) -> Iterator[str]:
+    """What is known of the instructions of kernels, before and after their code is changed."""
     from apuflow.forms.objects import met, told
 
-    before = met(compiled.codes().values(), table, certain=True)
-    after = met(compiled.codes(defects).values(), table, certain=True) if before else {}
+    before = met(compiled.codes().values(), known.tables, certain=True)
+    after = met(compiled.codes(defects).values(), known.tables, certain=True) if before else {}
     yield from told(list(after))
     yield from (
         f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])
@@ -282,9 +263,9 @@ def _refused(compiled: _Compiled, kernels: KernelsByCode) -> tuple[list[str], li
     releases = [each for each in map(load_release, release_names()) if gfx in each.gfx]
     found: dict[str, list[str]] = {}
     for release in releases:
-        defects = release.instruction_defects(gfx)
-        codes = compiled.codes(defects)
-        for each in refused(compiled.program, kernels, codes, gfx, release.options_of, defects):
+        codes = compiled.codes(release.instruction_defects(gfx))
+        tables = release.known(gfx).tables
+        for each in refused(compiled.program, kernels, codes, gfx, release.options_of, tables):
             found.setdefault(str(each), []).append(release.name)
     some = [
         f"on gem5 {', '.join(names)}: {text}" for text, names in found.items() if len(names) < len(releases)
@@ -301,14 +282,6 @@ def _registers(compiled: _Compiled, kernels: KernelsByCode) -> Iterator[str]:
         launches = [each for each in compiled.program.launches if each.code == code]
         names = {find_kernel(kernels[code], each.kernel, code.source).name for each in launches}
         yield from needs_more(compiled.code(code), compiled.gfx, names)
-
-
-def _left(compiled: _Compiled, changed: tuple[DefectName, ...]) -> Collection[DefectName]:
-    """Those of the defects that the kernels still meet where their code is changed for them."""
-    from apuflow.launcher.defects import met
-
-    codes = compiled.codes(changed).values() if changed else ()
-    return {defect.name for defect in met(codes, compiled.gfx, changed)}
 
 
 def _described(kernel: Kernel) -> str:

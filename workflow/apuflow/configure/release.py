@@ -9,14 +9,14 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, ValidationInfo, field_validator
 
 from apuflow.configure.base import Commit, ListOf, Model, Name, Text, ValueProblem, one_of
-from apuflow.configure.catalogue import RELEASES
+from apuflow.configure.catalogue import RELEASES, position
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSources
 from apuflow.configure.structure_rules import UPSTREAM_BITS
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import GPUS, BuildTarget, gpu
 from apuflow.core.record import ReleaseFacts
-from apuflow.forms.table import read, table_file
+from apuflow.forms.table import measured, read
 from apuflow.launcher.defects import DefectName
 from apuflow.launcher.known import Known
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
@@ -212,10 +212,22 @@ class Release(Model):
     def known(self, gfx: str, root: Path = Path()) -> Known:
         """What is known of the instructions of the build for a GPU architecture.
 
-        Its table in the project's ``configs/conformance`` counts, where there is one.
+        There is a table of it, or there are tables of the nearest releases before and after.
         """
-        file = root / table_file(self.name, self.build_target(gfx))
-        return Known(self.instruction_defects(gfx), read(file) if file.exists() else None)
+        target = self.build_target(gfx)
+        files = measured(root)
+        if (self.name, target) in files:
+            return Known((read(files[self.name, target]),))
+        place = position(self.nearest or self.options_of)
+        others = [
+            (position(name), build == target, f"{name}'s {build}", file)
+            for (name, build), file in files.items()
+            if name in RELEASES
+        ]
+        before = sorted(each for each in others if each[0] <= place)
+        after = sorted((each for each in others if each[0] > place), key=lambda each: (each[0], not each[1]))
+        chosen = (*before[-1:], *after[:1])
+        return Known(tuple(read(file) for *_, file in chosen), tuple(name for _, _, name, _ in chosen))
 
     @property
     def gfx(self) -> tuple[Gfx, ...]:

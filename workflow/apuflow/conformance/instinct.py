@@ -74,6 +74,10 @@ def _vector(operation: Operation) -> Iterator[Case]:
         ways.append((("scalar0",), {0: "scalar"}, ""))
     if letters[0] in "Udf" and operation.encoding != "vop3":
         ways.append((("scalar0",), {0: "scalar"}, ""))
+    if letters[0] == "f" and operation.encoding == "vop2":
+        ways.append((("literal0",), {0: "0x40480000"}, ""))
+    if operation.shift:
+        ways.append((("scalar2",), {2: "scalar"}, ""))
     if letters[0] in "dh":
         ways.append((("float0",), {0: "1.0"}, ""))
         ways += [((word,), {}, tail) for word, tail in _signs(operation)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from apuflow.conformance.run import Judged
+from apuflow.forms.features import AT_RUN_TIME
 from apuflow.forms.form import Form
 from apuflow.forms.table import WEIGHT, Row, Table
 
@@ -49,10 +50,19 @@ def counted(deciding: Iterable[Judged]) -> Mapping[str, Mapping[str, int]]:
 def _rows(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
     """The rows of an instruction."""
     encoding, instruction = some[0].form[:2]
-    right = [each for each in some if each.verdict == "right"]
+    right = [each.form for each in some if each.verdict == "right"]
+    bad_rows = list(_bad(some, source))
     if right:
-        words = frozenset(word for each in right for word in each.form.features)
-        yield Row(encoding, instruction, "right", words)
+        yield Row(encoding, instruction, "right", frozenset(word for form in right for word in form.features))
+    for form in right:
+        words = frozenset(form.features)
+        if not words & AT_RUN_TIME and any(row.certain and row.features < words for row in bad_rows):
+            yield Row(encoding, instruction, "right", words)
+    yield from bad_rows
+
+
+def _bad(some: Sequence[Judged], source: Callable[[Form], str]) -> Iterator[Row]:
+    """The rows of an instruction with which it is not right."""
     for verdict in WEIGHT[1:]:
         bad = sorted(
             (each for each in some if each.verdict == verdict),

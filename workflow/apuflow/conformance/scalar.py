@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,8 +50,9 @@ _TARGET, _FIRST, _SECOND, _FLAG, _HELD = 20, 16, 18, 40, 42
 _SET_FLAG: Final = f"s_cmp_lg_u32 s{_FLAG}, 0"
 _TO_SPECIAL: Final = frozenset(
     {
-        *("s_mov_b32", "s_mov_b64", "s_not_b64", "s_and_b32", "s_and_b64", "s_or_b64", "s_andn2_b64"),
-        *("s_add_u32", "s_cselect_b32", "s_cselect_b64", "s_lshl_b64", "s_movk_i32"),
+        *("s_mov_b32", "s_mov_b64", "s_not_b64", "s_and_b32", "s_and_b64", "s_or_b64", "s_xor_b64"),
+        *("s_andn2_b64", "s_add_u32", "s_cselect_b32", "s_cselect_b64", "s_lshl_b64", "s_movk_i32"),
+        *("s_and_saveexec_b64", "s_or_saveexec_b64"),
     }
 )
 """Instructions that are tried with the targets VCC, M0 and EXEC."""
@@ -187,8 +189,7 @@ def _computed(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
             features = [f"{kind}{number}", *(["negative"] if shown == "-7" else [])]
             operands = [*plain[:number], shown, *plain[number + 1 :]]
             yield made(features, operands, near=_number(kind, shown, max(widths)))
-    for which, (kind, (short, long)) in enumerate(_SOURCES.items()):
-        number = which % len(widths)
+    for number, (kind, (short, long)) in itertools.product(range(len(widths)), _SOURCES.items()):
         shown = long if widths[number] == 2 else short
         if shown:
             operands = [*plain[:number], shown, *plain[number + 1 :]]
@@ -200,7 +201,7 @@ def _computed(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
         yield made(("overlapping",), plain, into=plain[0])
     if name in _TO_SPECIAL:
         for kind, into in (("vcc", ("vcc_lo", "vcc")), ("m0", ("m0", "")), ("exec", ("exec_hi", "exec"))):
-            if into[goal - 1]:
+            if into[goal - 1] and not (kind == "exec" and "saveexec" in name):
                 yield made((f"to_{kind}",), plain, into=into[goal - 1])
 
 

@@ -23,7 +23,6 @@ from apuflow.core.gpus import BuildTarget, gpu
 from apuflow.core.words import many
 from apuflow.forms.form import Form
 from apuflow.forms.table import WEIGHT, table_file, text
-from apuflow.launcher.disassembly import not_executed
 
 
 @dataclass(frozen=True)
@@ -136,9 +135,8 @@ def results(
     Raises:
         EngineError: gem5 does not start.
     """
-    stop = set(not_executed(wanted.build, wanted.release.options_of))
-    if (table := wanted.release.known(wanted.gfx, wanted.root).table) is not None:
-        stop |= table.instructions("stops")
+    tables = wanted.release.known(wanted.gfx, wanted.root).tables
+    stop = {name for table in tables for name in table.instructions("stops")}
 
     def likely(form: Form) -> bool:
         words, name = " ".join(form.features), form.instruction

@@ -192,7 +192,7 @@ def _fixed(
         if letter == "m":
             continue
         words = -(-BITS[letter] // 32)
-        if kind in ("constant", "float", "literal"):
+        if kind in ("constant", "zero", "float", "literal"):
             fixed[place] = [fixed_bits(letter, kind, text)] * ROUNDS
             continue
         if kind == "exec":

@@ -88,8 +88,8 @@ class Variant(NamedTuple):
 
     Attributes:
         words: features, without those of ``kinds``.
-        kinds: sources that are no vector registers: ``scalar``, ``constant``, ``float``, ``literal``,
-            ``vcc``, ``m0``, ``exec``, with the text of a constant.
+        kinds: sources that are no vector registers: ``scalar``, ``constant``, ``zero``, ``float``,
+            ``literal``, ``vcc``, ``m0``, ``exec``, with the text of a constant.
         signs: ``abs``, ``neg``, ``both`` or ``sext`` of sources.
         parts: of SDWA sources.
         tail: text behind the operands.
@@ -119,7 +119,7 @@ class Variant(NamedTuple):
 def fixed_bits(letter: str, kind: str, text: str) -> int:
     """Bits of a constant operand."""
     bits = BITS[letter]
-    if kind == "constant":
+    if kind in ("constant", "zero"):
         return int(text) & (1 << bits) - 1
     if kind == "float":
         return number(letter, float(text)) if "." in text else 0
@@ -203,10 +203,12 @@ def _kinds(operation: Operation) -> Iterator[Variant]:
                     hex(_LITERALS.get(bits, 0) if letter in "fdhws" else 0x12345678 >> (32 - min(bits, 32))),
                 )
             )
+        if letter in "hfd":
+            kinds = [("zero" if text == "0" else kind, text) for kind, text in kinds]
+            kinds += [("zero", "0")] * (("zero", "0") not in kinds)
         for kind in kinds:
-            yield Variant(
-                kinds={place: kind}, range=_signed(operation) if kind[0] == "constant" else frozenset()
-            )
+            signed = kind[0] in ("constant", "zero")
+            yield Variant(kinds={place: kind}, range=_signed(operation) if signed else frozenset())
 
 
 def _modifiers(operation: Operation) -> Iterator[Variant]:

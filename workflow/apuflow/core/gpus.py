@@ -21,8 +21,7 @@ class Isa:
 
     Attributes:
         name: as AMD calls it.
-        build_target: gem5's build whose decoder knows its opcodes; ``launcher/unimplemented.yaml`` has those
-            that this build lacks.
+        build_target: gem5's build whose decoder knows its opcodes.
         wave_size: work-items of a wavefront.
         vector_registers: most of a wavefront, accumulation registers included where they share its file.
         vector_granule: unit in which a kernel's descriptor counts them.

@@ -31,6 +31,8 @@ _MODULES = {
 _NOT_OURS = {"__pycache__", "node_modules", paths.SNAKEMAKE, _CARRIED.name}
 COPIED = ("profiles", "configs", "docker/gcn-gpu-debian", "workflow/schemas")
 """Files of a new project: Snakemake's profiles, configuration, the image's recipe, schemas for editors."""
+MEASURED = "configs/conformance/"
+"""Of these, the tables that a project does without: they are read where apuflow has them."""
 
 SNAKEFILE = '''\
 """A project of apuflow: the workflow comes with the installed package, experiments are in configs/.
@@ -123,8 +125,12 @@ def new_project(directory: Path) -> list[str]:
         raise ConfigError("not a directory", file=directory, remedy="name a new or an empty directory")
     if not is_installed() and directory.resolve() == place(""):
         raise ConfigError("this is apuflow itself", file=directory, remedy="name another directory")
-    sources = {path: file.read_bytes() for name in COPIED for path, file in files_of(name)}
-    sources.pop("configs/site.yaml", None)
+    sources = {
+        path: file.read_bytes()
+        for name in COPIED
+        for path, file in files_of(name)
+        if path != "configs/site.yaml" and not path.startswith(MEASURED)
+    }
     sources |= {"Snakefile": SNAKEFILE.encode(), ".gitignore": GITIGNORE.encode()}
     written = []
     for path, content in sorted(sources.items()):

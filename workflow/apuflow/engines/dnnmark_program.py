@@ -103,7 +103,7 @@ class DnnmarkProgram(Program[DnnmarkWorkload]):
             made_from = made_from.model_copy(update={"notes": notes})
         if objects:
             made = tuple(each.path(root) for each in objects)
-            judge = ProgramJudge(made, point.gfx, tools.known(point.gfx))
+            judge = ProgramJudge(made, tools.known(point.gfx))
             process = replace(process, judge=judge)
         reads = (Path(built.build), data, *([database] if database else []))
         return Prepared(process, kernel_launches(point), reads, made_from)

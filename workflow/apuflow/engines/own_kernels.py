@@ -81,9 +81,9 @@ class OwnKernels(Program[KernelsWorkload]):
         kernels = {each: read_kernels(path) for each, path in codes.items()}
         for launch in dict.fromkeys(program.launches):
             check_launch(find_kernel(kernels[launch.code], launch.kernel, launch.code.source), launch, point)
-        defects = release.instruction_defects(point.gfx)
+        known = tools.known(point.gfx)
         block = int(point.options["vreg-min-alloc"])
-        found = refused(program, kernels, codes, point.gfx, release.options_of, defects, block)
+        found = refused(program, kernels, codes, point.gfx, release.options_of, known.tables, block)
         check_refused(found, program, point.gfx, paths.workload_file(point.workload))
         names = [launch.kernel for launch in program.launches]
         matrix = {each: matrix_code(path, point.gfx, names) for each, path in codes.items()}
@@ -120,7 +120,7 @@ class OwnKernels(Program[KernelsWorkload]):
             launcher=root / (inputs.launcher or ""),
             list_file=LIST,
             links={} if told else objects,
-            judge=OwnJudge(program, point.gfx, files, tuple(codes.values()), tools.known(point.gfx), cut),
+            judge=OwnJudge(program, files, tuple(codes.values()), known, cut),
             data=told | ({DATA: guest.data} if guest.data is not None else {}),
             trace_workgroups=cut,
         )

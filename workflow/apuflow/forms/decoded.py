@@ -10,9 +10,12 @@ from typing import Final
 
 from apuflow.forms import packed_words, scalar_words
 from apuflow.interpret.encodings import VCC, VECTOR, Dpp, Instruction, Sdwa
+from apuflow.interpret.operands import FLOATS
 from apuflow.interpret.vector import meaning
 
 _SELECTS: Final = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "unknown")
+_ZERO: Final = 128
+"""Code of the inline constant 0."""
 _UNUSED: Final = ("pad", "sext", "preserve", "unknown")
 _MULTIPLES: Final = ("", "mul2", "mul4", "div2")
 _ROWS: Final = {0x10: "row_shl", 0x11: "row_shr", 0x12: "row_ror"}
@@ -39,11 +42,13 @@ def features_of(found: Instruction) -> frozenset[str]:
 def _vector(found: Instruction) -> Iterator[str]:
     known = meaning(found.name)
     letters = known.sources if known else ""
+    floats = () if found.encoding == "vop3p" or found.name in _COUNTS else (*FLOATS,)
     fmas = found.name.startswith("v_div_fmas")  # VCC is no operand of its own
     for place, code in enumerate(found.sources[: _COUNTS.get(found.name)]):
         read = letters[place : place + 1] != "m" or (found.encoding == "vop3" and code == VCC and not fmas)
         if read and (word := _kind(code)):
-            yield f"{word}{place}"
+            zero = code == _ZERO and letters[place : place + 1] in floats
+            yield f"{'zero' if zero else word}{place}"
         for word, bits in (("abs", found.absolute), ("neg", found.negative)):
             if bits >> place & 1 and found.encoding != "vop3p":
                 yield f"{word}{place}"

@@ -14,8 +14,9 @@ A form that gem5 executes wrongly tells that each instruction with all of its wo
                                     ``row_mask``, ``bank_mask``
 ``select_low``, ``select_high``     OP_SEL, OP_SEL_HI that are not the usual ones, ``neg_low``, ``neg_high``
 ``scalar0`` .. ``scalar2``          a source is a scalar register; ``constant0`` .. ``constant2``: a whole
-                                    inline constant; ``float0`` ..: a float one; ``literal0`` ..: a literal;
-                                    ``vcc0`` .., ``m00`` .., ``exec0`` ..: one of these
+                                    inline constant; ``zero0`` ..: 0 as a float of the vector ALU;
+                                    ``float0`` ..: a float one; ``literal0`` ..: a literal; ``vcc0`` ..,
+                                    ``m00`` .., ``exec0`` ..: one of these
 ``accumulation``                    an operand is an accumulation register; ``implied_accumulation``: C and D
                                     of gfx908, whose encoding has no bit for them
 ``cbsz``, ``blgp``                  broadcasts of matrix instructions; of fp64 ones ``blgp`` are signs

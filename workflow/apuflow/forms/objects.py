@@ -14,6 +14,7 @@ from apuflow.core.errors import EngineError
 from apuflow.forms.decoded import features_of
 from apuflow.forms.form import Form
 from apuflow.forms.table import Row, Table
+from apuflow.interpret.as_gem5 import imitated
 from apuflow.interpret.encodings import Instruction, decode
 from apuflow.interpret.image import Image, load_image
 from apuflow.interpret.opcodes import IsaName
@@ -23,8 +24,8 @@ _CALLS: Final = ("s_swappc_b64", "s_setpc_b64", "s_call_b64")
 
 
 @lru_cache(maxsize=256)
-def forms_of(path: Path) -> Mapping[Form, int]:
-    """The forms in the kernels of a code object, and how often each stands there.
+def forms_of(path: Path) -> Mapping[Form, Instruction]:
+    """The forms in the kernels of a code object, and the first instruction of each.
 
     Functions count as well if a kernel calls one: compilers leave inlined functions in the object.
 
@@ -41,25 +42,35 @@ def forms_of(path: Path) -> Mapping[Form, int]:
     found = list(_decoded(image, code if whole else kernels))
     if not whole and any(each.name in _CALLS for each in found):
         found = list(_decoded(image, code))
-    counts: dict[Form, int] = {}
+    forms: dict[Form, Instruction] = {}
     for each in _unmended(found):
-        form = Form(each.encoding, each.name, tuple(sorted(features_of(each))))
-        counts[form] = counts.get(form, 0) + 1
-    return counts
+        forms.setdefault(form_of(each), each)
+    return forms
+
+
+def form_of(found: Instruction) -> Form:
+    """The form of an instruction."""
+    return Form(found.encoding, found.name, tuple(sorted(features_of(found))))
 
 
 def _unmended(found: Sequence[Instruction]) -> Iterator[Instruction]:
     """All but those whose results later instructions do not take over.
 
     Of 16 bits, gem5 keeps the upper half: the next instruction may clear it. Its V_DIV_FIXUP divides by
-    itself, whatever V_DIV_SCALE and V_DIV_FMAS gave (vop3.cc).
+    itself, whatever V_DIV_SCALE and V_DIV_FMAS gave (vop3.cc). It keeps subnormals in every mode.
     """
     fixed = tuple(each.name[-4:] for each in found if each.name.startswith("v_div_fixup"))
     for each, after in pairwise((*found, *found[-1:])):
         clears = after.name == "v_and_b32" and after.literal == 0xFFFF and after.target == each.target
         divides = each.name.startswith(("v_div_scale", "v_div_fmas")) and each.name.endswith(fixed)
-        if not divides and not (clears and re.search("[iub]16", each.name)):
+        if not divides and not _sets_denormals(each) and not (clears and re.search("[iub]16", each.name)):
             yield each
+
+
+def _sets_denormals(each: Instruction) -> bool:
+    """Whether it sets MODE's bits 4 to 7 alone."""
+    register, first, size = each.immediate & 63, each.immediate >> 6 & 31, (each.immediate >> 11 & 31) + 1
+    return each.name.startswith("s_setreg") and register == 1 and first >= 4 and first + size <= 8
 
 
 def _decoded(image: Image, places: Iterable[tuple[int, int]]) -> Iterator[Instruction]:
@@ -83,18 +94,41 @@ def _run(words: tuple[int, ...], address: int, isa: IsaName) -> Iterator[Instruc
         place += found.size // 4
 
 
-def met(objects: Iterable[Path], table: Table, *, certain: bool = False) -> dict[Row, tuple[str, ...]]:
-    """The rows of a table after which gem5 does not do what the GPU does, and the forms they are about.
+def met(
+    objects: Iterable[Path], tables: Sequence[Table], *, certain: bool = False
+) -> dict[Row, tuple[str, ...]]:
+    """The rows of tables after which gem5 does not do what the GPU does, and the forms they are about.
 
     Args:
+        tables: a form that several know is judged by the worst.
         certain: only what every run of such an instruction meets, whatever its operands are.
     """
     found: dict[Row, list[str]] = {}
     for form in sorted({form for path in objects for form in forms_of(path)}):
-        row = table.of(form.encoding, form.instruction, form.features)
-        if row is not None and row.verdict in ("wrong", "stops") and (row.certain or not certain):
+        row = worst(form, tables)
+        if row is not None and (row.certain or not certain):
             found.setdefault(row, []).append(str(form))
     return {row: tuple(names) for row, names in found.items()}
+
+
+def worst(form: Form, tables: Sequence[Table]) -> Row | None:
+    """The row of tables with which a form is wrong or stops gem5, for certain if one says so; None: none."""
+    rows = [table.of(form.encoding, form.instruction, form.features) for table in tables]
+    bad = [row for row in rows if row is not None and row.verdict in ("wrong", "stops")]
+    return max(bad, key=lambda row: row.certain, default=None)
+
+
+def not_imitated(
+    objects: Iterable[Path], tables: Sequence[Table], defects: Collection[str]
+) -> tuple[str, ...]:
+    """Forms that gem5 executes otherwise than the GPU, and the interpreter with a gem5's defects does not."""
+    every = {form: each for path in objects for form, each in forms_of(path).items()}
+    found = []
+    for form, each in sorted(every.items()):
+        row = worst(form, tables)
+        if row is not None and row.certain and not imitated(each, defects):
+            found.append(str(form))
+    return tuple(found)
 
 
 def told(rows: Collection[Row]) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """What a release's gem5 does with each instruction: ``configs/conformance/<release>-<build>.csv``.
 
-One row for each instruction that is right, with all words of its right forms, and one for each smallest set
-of words with which it is not. A form is wrong where the words of a wrong row are among its own.
+The first right row of an instruction has the words of all its right forms. There is a row for each smallest
+set of words with which it is not right: a form is wrong where the words of a wrong row are among its own. A
+right form of which that is not true has a right row of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from apuflow.core import project
 from apuflow.core.errors import ConfigError
 from apuflow.forms.features import AT_RUN_TIME
 
@@ -29,6 +31,13 @@ _NONE: Final = "-"
 def table_file(release: str, build: str) -> Path:
     """Where the table of a release and build stands."""
     return Path(f"configs/conformance/{release}-{build}.csv")
+
+
+def measured(root: Path) -> Mapping[tuple[str, str], Path]:
+    """Tables by release and build: those that come with apuflow, and a project's in place of them."""
+    folders = project.place("configs"), root / "configs"
+    files = [file for folder in folders for file in sorted((folder / "conformance").glob("*-*.csv"))]
+    return {(release, build): file for file in files for release, _, build in [file.stem.rpartition("-")]}
 
 
 @dataclass(frozen=True)
@@ -96,10 +105,12 @@ class Table:
         """
         rows = self._by_instruction.get((encoding, instruction), [])
         words = frozenset(features)
+        right = [row for row in rows if row.verdict == "right"]
+        if exact := [row for row in right[1:] if row.features == words]:
+            return exact[0]
         bad = [row for row in rows if row.verdict != "right" and row.features - AT_RUN_TIME <= words]
-        if bad:
-            return max(bad, key=lambda row: (row.certain, WEIGHT.index(row.verdict)))
-        return next((row for row in rows if row.verdict == "right" and words <= row.features), None)
+        known = right[0] if right and words <= right[0].features else None
+        return max(bad, key=lambda row: (row.certain, WEIGHT.index(row.verdict)), default=known)
 
     def instructions(self, verdict: str) -> frozenset[str]:
         """Names of the instructions whose every form has a verdict."""

@@ -6,7 +6,7 @@ The names of defects and gem5's sources of each: :mod:`apuflow.launcher.defects`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,15 +20,11 @@ from apuflow.interpret.state import LANES, Step, Waves
 from apuflow.interpret.vector import meaning
 from apuflow.interpret.vector_units import computed
 
-MODELLED: Final = frozenset(
-    {
-        *("narrow_results", "ignored_sdwa", "refused_sdwa", "ignored_dpp", "refused_dpp", "kept_lanes"),
-        *("byte_permutation", "wide_literals", "first_lane_register", "lds_triples", "wide_scratch"),
-        *("ignored_signs", "ignored_choice_signs", "refused_choice_signs", "output_modifiers"),
-        *("negative_fractions", "buffer_pairs", "skipped_swizzles"),
-    }
-)
-"""Defects that are executed; the others depend on what the interpreter does not have, as cache lines."""
+_MIXED_WORDS: Final[Mapping[str, str]] = {
+    "buffer_pairs": r"buffer_store_dwordx[23]",
+    "lds_triples": r"ds_(?:read|write)_b96",
+}
+"""Defects of memory instructions: :func:`mixed_words`."""
 _ROUNDED_TWICE: Final = re.compile(r"v_(mac|mad|madmk|madak)_f32")
 """Instructions that every release computes with ``std::fma``, which rounds once and keeps subnormals."""
 _HAS_DPP: Final = re.compile(r"v_(mov_b32|add_f32|and_b32|mac_f32|mul_u32_u24)")
@@ -60,6 +56,16 @@ def as_executed(found: Instruction, defects: Collection[str]) -> Instruction:
     if "narrow_results" in defects and _NARROW.fullmatch(name):
         found = replace(found, flags=found.flags | {"keeps half"})
     return found
+
+
+def imitated(found: Instruction, defects: Collection[str]) -> bool:
+    """Whether an instruction is executed otherwise than a GPU does, as a gem5 with these defects does."""
+    try:
+        other = as_executed(found, defects) != found
+    except EngineError:
+        return True
+    words = any(name in defects and re.fullmatch(text, found.name) for name, text in _MIXED_WORDS.items())
+    return other or words or own_step(found, defects) is not None
 
 
 def _refuse(found: Instruction, defects: Collection[str], signed: bool) -> None:

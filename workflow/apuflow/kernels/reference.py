@@ -42,7 +42,6 @@ class OwnJudge:
     """
 
     program: OwnProgram
-    gfx: str
     files: tuple[Path, ...]
     objects: tuple[Path, ...]
     known: Known = NOTHING
@@ -76,7 +75,7 @@ class OwnJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return self.known.explained(text, self.objects, self.gfx)
+        return self.known.explained(text, self.objects)
 
 
 def tolerance(program: OwnProgram, buffer: OwnBuffer) -> float:

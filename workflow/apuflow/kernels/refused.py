@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
+from apuflow.forms.table import Table
 from apuflow.kernels.metadata import find_kernel
 from apuflow.kernels.program import Code, KernelsByCode, OwnProgram
-from apuflow.launcher.defects import DefectName
 from apuflow.launcher.refusals import Refusal, refusals
 
 
@@ -18,7 +18,7 @@ def refused(
     codes: Mapping[Code, Path],
     gfx: str,
     release: str,
-    present: Collection[DefectName],
+    tables: Sequence[Table],
     block: int | None = None,
 ) -> Iterator[Refusal]:
     """As :func:`apuflow.launcher.refusals.refusals`, of every kernel that is launched."""
@@ -29,7 +29,7 @@ def refused(
         known = axes.setdefault(launch.code, {})
         known[name] = max(most, known.get(name, 1))
     for code, workgroups in axes.items():
-        yield from refusals(codes[code], gfx, release, present, workgroups, block)
+        yield from refusals(codes[code], gfx, release, tables, workgroups, block)
 
 
 def check_refused(found: Iterator[Refusal], program: OwnProgram, gfx: str, file: str) -> None:

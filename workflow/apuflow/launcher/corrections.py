@@ -221,5 +221,6 @@ _REPLACEMENTS: Final[Mapping[DefectName, _Replacement]] = {
     "narrow_results": replacements.narrow,
     "wide_literals": replacements.halves,
     "lds_triples": replacements.pair_and_single,
+    "first_lane_register": replacements.first_lane,
 }
 """In this order, because a later change handles what an earlier one leaves, such as 16-bit instructions."""

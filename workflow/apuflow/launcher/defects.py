@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
-
-from apuflow.launcher.disassembly import executed
 
 DefectName: TypeAlias = Literal[
     "narrow_results", "ignored_sdwa", "refused_sdwa", "short_words", "lane_moves", "ignored_dpp",
@@ -381,29 +378,7 @@ DEFECTS = (
     ),
 )
 
-WRONG_VALUES: frozenset[DefectName] = frozenset(
-    defect.name for defect in DEFECTS if not defect.ends_gem5 and not defect.seldom
-)
-"""Defects that a completed run can meet without a message."""
-
 
 def pattern_of(name: DefectName) -> str:
     """Pattern of a defect's instructions in LLVM's disassembly."""
     return next(defect.pattern for defect in DEFECTS if defect.name == name)
-
-
-def met(objects: Iterable[Path], gfx: str, present: Collection[DefectName]) -> dict[Defect, tuple[str, ...]]:
-    """By defect, the names of its instructions in the code objects.
-
-    Finds nothing without llvm-objdump next to the machine's clang. ``present`` are the defects of the gem5.
-    """
-    looked_for = [defect for defect in DEFECTS if defect.name in present]
-    if not looked_for:
-        return {}
-    lines = [line for path in objects for line in executed(path, gfx)]
-    return {defect: tuple(names) for defect in looked_for if (names := defect.met_in(lines))}
-
-
-def told(defect: Defect, names: Iterable[str]) -> str:
-    """The instructions, gem5's effect, and its source."""
-    return f"{', '.join(names)}: {defect.effect} ({defect.source})"

@@ -1,28 +1,17 @@
-"""What the instructions of compiled kernels say, in LLVM's disassembly.
+"""Whether a kernel does the same work in each workgroup if fewer workgroups are launched.
 
-Which of them gem5 does not implement, so that a kernel that reaches one ends gem5 with ``fatal``; and whether
-a kernel does the same work in each workgroup if fewer workgroups are launched. Source of the first: gem5's
-decoder and ``execute`` methods, as ``tests/unit/unimplemented_sources.py`` reads them into
-``unimplemented.yaml`` next to this file. Later releases are assumed equal to the last one read.
+It is read from the instructions, in LLVM's disassembly.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
 
 from apuflow.core.errors import EngineError
-from apuflow.core.gpus import BuildTarget, gpu
 from apuflow.miopen.compiler import host_compiler
-from apuflow.miopen.elf import BrokenObject, read_code_object
-
-_FUNCTION = re.compile(r"^[0-9a-f]+ .{6}F \.text\t[0-9a-f]+ (?:\.\w+ )?(\S+)$", re.MULTILINE)
-_LABEL = re.compile(r"^[0-9a-f]+ <(\S+)>:$", re.MULTILINE)
-_CALL: Final = "s_swappc_b64"
 
 
 def disassembled(path: Path, gfx: str, *options: str) -> str:
@@ -38,73 +27,6 @@ def disassembled(path: Path, gfx: str, *options: str) -> str:
 def instructions(text: str) -> list[str]:
     """Instructions of a disassembly, one a line, without addresses."""
     return [line.partition("//")[0].strip() for line in text.splitlines() if line.startswith("\t")]
-
-
-def executed(path: Path, gfx: str) -> list[str]:
-    """Instructions of a code object's kernels, one a line, and of its functions if a kernel calls one.
-
-    Compilers leave inlined functions in the object. Of an object without kernels, all instructions count.
-    """
-    text = disassembled(path, gfx, "-d", "-t")
-    entries = _kernels(path)
-    functions = set(_FUNCTION.findall(text)) - set(entries)
-    _, *parts = _LABEL.split(text)
-    kernels, within = list[str](), True
-    for label, code in zip(parts[::2], parts[1::2], strict=True):
-        if label in functions or label in entries:
-            within = label not in functions
-        kernels += instructions(code) if within else ()
-    if not entries or any(line.startswith(_CALL) for line in kernels):
-        return instructions(text)
-    return kernels
-
-
-def _kernels(path: Path) -> tuple[str, ...]:
-    try:
-        return read_code_object(path.read_bytes()).kernels
-    except (BrokenObject, OSError):
-        return ()
-
-
-# what gem5 does not implement ------------------------------------------------------------------------------
-_FORM = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
-"""LLVM's suffix of a name for the encoding."""
-
-
-def missing(objects: Iterable[Path], gfx: str, releases: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """By release, names of the code objects' instructions that its gem5 does not implement.
-
-    Finds nothing without llvm-objdump next to the machine's clang. ``releases`` are gem5's own, as ``v24.0``;
-    those after the table's last one equal it.
-    """
-    present = {_FORM.sub("", line.split()[0]) for path in objects for line in executed(path, gfx) if line}
-    build = gpu(gfx).isa.build_target
-    return {release: tuple(sorted(present & not_executed(build, release))) for release in releases}
-
-
-@cache
-def not_executed(build: BuildTarget, release: str) -> frozenset[str]:
-    """Names of the instructions that a build of a release of gem5's own does not implement."""
-    last = {name: _number(until) for name, until in _table()[build].items()}
-    number = min(_number(release), max(last.values()))
-    return frozenset(name for name, until in last.items() if number <= until)
-
-
-def _number(release: str) -> tuple[int, ...]:
-    """``v24.0`` as (24, 0): v9.1 comes before v21.1."""
-    return tuple(map(int, release.removeprefix("v").split(".")))
-
-
-@lru_cache(maxsize=1)
-def _table() -> Mapping[str, Mapping[str, str]]:
-    """By build and instruction, the last release without it."""
-    import yaml
-
-    text = Path(__file__).with_name("unimplemented.yaml").read_text(encoding="utf-8")
-    return {
-        build: {name: release for release, names in by_release.items() for name in names.split()}
-        for build, by_release in yaml.safe_load(text).items()
-    }
 
 
 # fewer workgroups -----------------------------------------------------------------------------------------

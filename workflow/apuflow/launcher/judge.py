@@ -56,19 +56,20 @@ class ProgramJudge:
     """
 
     objects: tuple[Path, ...]
-    gfx: str
     known: Known
 
     def results(self, _directory: Path, /) -> Results | None:
         """Known causes of wrong results in a completed run; None if there are none."""
-        named = self.known.suspects(self.objects, self.gfx, certain=True)
+        named = self.known.suspects(self.objects, certain=True)
         if not named:
             return None
-        return Results(note=f"the program keeps its outputs; gem5 executes wrongly {'; '.join(named)}")
+        return Results(
+            note=f"the program keeps its outputs; {self.known.gem5} executes wrongly {'; '.join(named)}"
+        )
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return self.known.explained(text, self.objects, self.gfx)
+        return self.known.explained(text, self.objects)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class KernelJudge:
 
     def explained(self, text: str) -> str:
         """``text``, and what in the kernels gem5 is known to execute wrongly, if there is anything."""
-        return self.known.explained(text, self.objects.values(), self.run.contents.device)
+        return self.known.explained(text, self.objects.values())
 
     def _unchecked(self, why: str) -> Results:
         return Results(note=self.explained(why))

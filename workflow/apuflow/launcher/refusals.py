@@ -7,13 +7,18 @@ Sources: gem5's ``gpu_decoder.cc``, ``gpu_command_processor.cc``, ``wavefront.cc
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import gpu
-from apuflow.launcher.defects import DEFECTS, Defect, DefectName
+from apuflow.forms.objects import form_of, worst
+from apuflow.forms.table import Table
+from apuflow.interpret.encodings import decode
+from apuflow.interpret.image import ISA_OF
+from apuflow.interpret.opcodes import IsaName
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.gem5_decoder import is_executed
 from apuflow.launcher.object_changes import MOST_REGISTERS, changes_of, descriptors, granted, registers_of
@@ -27,8 +32,8 @@ _SEPARATE: Final = (
     "gem5 looks for accumulation registers behind the others, as gfx90a has them",
     "compile for gfx90a",
 )
-_ANOTHER: Final = ("misread_fmac",)
-"""Defects without a message that are refused: nothing of their result is right."""
+_ANOTHER: Final = "v_fmac_f64"
+"""Of gfx90a and gfx942; gem5 executes v_mul_legacy_f32, which has its operation code on Vega."""
 REMEDIES: Final = (
     (r"v_mfma\w*xf32", 'write input_precision="ieee" in tl.dot'),
     (r"v_s?mfmac?\w*(?:fp8|bf8)", "use 16-bit types; for gfx90a Triton computes fp8 in 32 bits"),
@@ -67,14 +72,14 @@ def refusals(
     path: Path,
     gfx: str,
     release: str,
-    present: Collection[DefectName],
+    tables: Sequence[Table],
     workgroups: Mapping[str, int],
     block: int | None = None,
 ) -> Iterator[Refusal]:
     """Everything that keeps kernels of a code object from running, once each.
 
     Args:
-        release: gem5's, as ``v24.1``. present: its defects.
+        release: gem5's, as ``v24.1``. tables: what is known of its instructions.
         workgroups: by kernel that is launched, the most axes of its workgroups.
         block: the machine's ``vreg-min-alloc``; None: every number of registers will do.
 
@@ -104,8 +109,7 @@ def refusals(
         if block is not None and granted(registers, block) < registers:
             why = f"it takes {registers} vector registers, gem5 gives it {granted(registers, block)}"
             yield Refusal(each.name, why, more_registers(gfx))
-    ending = [each for each in DEFECTS if each.name in present and (each.ends_gem5 or each.name in _ANOTHER)]
-    yield from _of_instructions(path, gfx, release, ending, workgroups)
+    yield from _of_instructions(path, gfx, release, tables, workgroups)
 
 
 def more_registers(gfx: str) -> str:
@@ -126,7 +130,7 @@ def needs_more(path: Path, gfx: str, launched: Collection[str]) -> Iterator[str]
 
 
 def _of_instructions(
-    path: Path, gfx: str, release: str, ending: list[Defect], kernels: Collection[str]
+    path: Path, gfx: str, release: str, tables: Sequence[Table], kernels: Collection[str]
 ) -> Iterator[Refusal]:
     lines = disassembled(path, gfx).splitlines()
     if not any(map(_LINE.match, lines)):
@@ -135,6 +139,7 @@ def _of_instructions(
             file=path,
             remedy=f"apt install llvm-{19 if gpu(gfx).least_clang else 15}",
         )
+    isa = ISA_OF[gfx]
     kernel, seen = "", set[tuple[str, str, str]]()
     for line in lines:
         if label := _LABEL.match(line):
@@ -146,7 +151,7 @@ def _of_instructions(
         if gpu(gfx).isa.accumulation == "separate" and _MATRIX.match(found["text"]):
             wrong: tuple[str, str] | None = _SEPARATE
         else:
-            wrong = _wrong(found["text"], words, release, ending)
+            wrong = _wrong(found["text"], words, release, tables, isa)
         name = found["text"].partition(" ")[0]
         if wrong is None or (kernel, name, wrong[0]) in seen:
             continue
@@ -158,7 +163,9 @@ def _is_local(label: str) -> bool:
     return re.match(r"\.?L", label) is not None
 
 
-def _wrong(text: str, words: list[int], release: str, ending: list[Defect]) -> tuple[str, str] | None:
+def _wrong(
+    text: str, words: list[int], release: str, tables: Sequence[Table], isa: IsaName
+) -> tuple[str, str] | None:
     """What gem5 does with an instruction, and what avoids it; None: it executes it."""
     if not is_executed(words, release):
         return "gem5 does not execute it", _remedy(text)
@@ -166,9 +173,12 @@ def _wrong(text: str, words: list[int], release: str, ending: list[Defect]) -> t
         return "gem5 takes its accumulation register for another one", WITHOUT_ACCUMULATION
     if _CONSTANT_SUM.match(text):
         return "gem5 adds another register in place of the constant", WITHOUT_ACCUMULATION
-    for each in ending:
-        if re.match(each.pattern, text):
-            return each.effect, _remedy(text)
+    if text.startswith(_ANOTHER):
+        return "gem5 takes it for v_mul_legacy_f32", _remedy(text)
+    with suppress(EngineError):  # an instruction that the interpreter does not have has no row, either
+        row = worst(form_of(decode([*words, 0, 0][:3], 0, isa)), tables)
+        if row is not None and row.certain and row.verdict == "stops":
+            return f"gem5 ends: {row.message}", _remedy(text)
     return None
 
 

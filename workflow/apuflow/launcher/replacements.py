@@ -318,3 +318,17 @@ def pair_and_single(instruction: str, _spare: int) -> tuple[str, ...] | None:
 
     pair, single = part("b64", f"v[{first}:{first + 1}]", offset), part("b32", f"v{first + 2}", offset + 8)
     return (pair, single) if address == f"v{first + 2}" else (single, pair)
+
+
+def first_lane(instruction: str, registers: int) -> tuple[str, ...] | None:
+    """V_READFIRSTLANE_B32 into a scalar register whose number no vector register of the kernel has.
+
+    Without an active lane it reads lane 63, a GPU lane 0.
+
+    Args:
+        registers: vector registers of the kernel, which gem5 gives out by four.
+    """
+    found = re.match(r"v_readfirstlane_b32(?:_e32|_e64)? (s(\d+)|vcc_lo|vcc_hi|m0), (v\d+)$", instruction)
+    if found is None or (found[2] and int(found[2]) < -(-registers // 4) * 4):
+        return None
+    return f"s_ff1_i32_b64 {found[1]}, exec", f"v_readlane_b32 {found[1]}, {found[3]}, {found[1]}"
