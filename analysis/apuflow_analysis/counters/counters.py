@@ -17,6 +17,7 @@ from apuflow.gem5.stats.contradictions import Broken, overlapping
 from apuflow.gem5.stats.rows import Rows, parse_block
 from apuflow_analysis.counters.identities import check
 from apuflow_analysis.counters.located import locate
+from apuflow_analysis.counters.matrix import operations
 from apuflow_analysis.counters.table import COUNTERS, CYCLES, NAMES, SLOT, WORKGROUPS, Counter
 from apuflow_analysis.counters.terms import NAN, Snapshot, elements, evaluate
 
@@ -155,6 +156,11 @@ def file_counters(file: str | Path) -> tuple[list[Counters], str | None]:
     return dumps, f"{file}: {blocks.cut}" if blocks.cut else None
 
 
+def with_matrix(dump: Counters, code: Mapping[str, tuple[float, float]] | None) -> Counters:
+    """The counters of a launch with its :func:`apuflow_analysis.counters.matrix.operations`."""
+    return replace(dump, numbers={**dump.numbers, **operations(dump, code or {})})
+
+
 def combine(parts: Sequence[Counters], cut: str | None = None) -> Counters:
     """The counters of a run from those of its dumps."""
     values = {one.name: _together(one, [part[one.name] for part in parts]) for one in COUNTERS}
@@ -177,6 +183,7 @@ def from_snapshot(dump: Snapshot) -> Counters:
     values["workgroups_max"] = max(groups, default=NAN)
     values["slot_cycles"] = values["cu_cycles"] * dump.slots
     classes = ("valu_insts", "salu_insts", "smem_insts", "vmem_insts", "flat_insts", "lds_insts")
+    values |= operations(values, {})
     values["other_insts"] = values["instructions"] - sum(values[name] for name in classes)
     ordered = {name: values[name] for name in NAMES}
     row = dump.row("finalTick")

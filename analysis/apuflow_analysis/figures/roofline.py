@@ -2,9 +2,10 @@
 
 Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model" (CACM 2009).
 Ceilings, for gem5's GCN3 model: a SIMD starts one wavefront instruction of ``wf_size`` lanes per issue
-period (wavefront.cc:1105), a fused multiply-add counts as two operations; DRAM's peak as gem5 prints it; a
-router's output passes 8 bytes per network cycle, or ``16 * CUs * bw-scalor`` (GPU_VIPER.py:930), in each
-direction. Bytes of a link are those of its messages, 72 with a line and 8 without (Network.cc:62), in the
+period (wavefront.cc:1105), a fused multiply-add counts as two operations; matrix cores by AMD's manuals
+(``apuflow.core.matrix``), for types that a row computes with them; DRAM's peak as gem5 prints it; a router's
+output passes 8 bytes per network cycle, or ``16 * CUs * bw-scalor`` (GPU_VIPER.py:930), in each direction.
+Bytes of a link are those of its messages, 72 with a line and 8 without (Network.cc:62), in the
 busier direction: what DRAM moves is another number, as the L3 keeps lines and a store to a line that is not
 there reads it first.
 """
@@ -19,6 +20,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from apuflow.core.matrix import matrix_peaks
 from apuflow.core.ruby import CONTROL_BYTES, DATA_BYTES
 from apuflow_analysis.figures import plot
 from apuflow_analysis.figures.axis import FigureError, Where, quantity
@@ -28,12 +30,22 @@ MACHINE = ("num_compute_units", "simds_per_cu", "wf_size", "issue_period")
 
 
 class _Ceiling(NamedTuple):
-    """A limit of one machine: operations per second, or bytes per second along a slope."""
+    """A limit of one machine: operations per second, or bytes per second along a slope.
+
+    Attributes:
+        compute: of the vector ALUs. matrix: of the matrix cores, by type.
+    """
 
     label: str
     machine: str
     compute: float
     bandwidth: float
+    matrix: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def highest(self) -> float:
+        """Operations per second of the fastest units."""
+        return max(self.compute, *(peak for _, peak in self.matrix), 0.0)
 
 
 class _Level(NamedTuple):
@@ -87,7 +99,7 @@ def roofline(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) 
         _points(axes, selection, shown, level)
         ceilings = [one for one in every if one.label == level.limit]
         floors.append(_draw_ceilings(axes, ceilings, shown, level, unit))
-        peaks += [ceiling.compute for ceiling in ceilings]
+        peaks += [ceiling.highest for ceiling in ceilings]
         numbers += _numbers(shown, ceilings, level)
         axes.set_title(level.title)
         axes.set_xlabel(f"Intensity ({unit}/B)")
@@ -149,19 +161,28 @@ def _ceilings(selection: Selection, rows: pd.DataFrame, per_lane: int) -> list[_
     """The limits at both ends of the axis (of the first row there: a sweep's machines differ along it)."""
     found = []
     for position in dict.fromkeys(rows["_position"]):
-        row = rows[rows["_position"] == position].iloc[0]
+        here = rows[rows["_position"] == position]
+        row = here.iloc[0]
         clock = float(row["gpu_cycles"]) / float(row["gpu_time"])
         units = float(row["num_compute_units"])
         compute = units * row["simds_per_cu"] * row["wf_size"] / row["issue_period"] * clock * per_lane
+        matrix = _matrix(here, units * row["simds_per_cu"] * clock) if per_lane == 2 else ()
         machine = "" if selection.x is None else selection.x.text(row[selection.x.column])
         if "dram_peak_bandwidth" in row and row["dram_peak_bandwidth"] > 0:
-            found.append(_Ceiling("DRAM", machine, compute, float(row["dram_peak_bandwidth"])))
+            found.append(_Ceiling("DRAM", machine, compute, float(row["dram_peak_bandwidth"]), matrix))
         network = quantity(row["ruby_clock"]) if row.get("ruby_clock") else None
         if network is not None and "bw_scalor" in row and row["bw_scalor"] == row["bw_scalor"]:
             link = 8.0 if row["bw_scalor"] == 0 else 16.0 * units * float(row["bw_scalor"])
-            found.append(_Ceiling("memory link", machine, compute, link * network))
-            found.append(_Ceiling("TCC to TCP links", machine, compute, link * network * units))
+            found.append(_Ceiling("memory link", machine, compute, link * network, matrix))
+            found.append(_Ceiling("TCC to TCP links", machine, compute, link * network * units, matrix))
     return found
+
+
+def _matrix(rows: pd.DataFrame, cores: float) -> tuple[tuple[str, float], ...]:
+    """Peaks of the matrix cores for types that a row computes with them; ``cores``: their cycles a second."""
+    peaks = matrix_peaks(str(rows["gfx"].iloc[0])) if "gfx" in rows else {}
+    used = [kind for kind in peaks if (rows.get(f"matrix_flops_{kind}", pd.Series([0.0])) > 0).any()]
+    return tuple((kind, float(peaks[kind] * cores)) for kind in used)
 
 
 def _points(axes: Axes, selection: Selection, shown: pd.DataFrame, level: _Level) -> None:
@@ -189,13 +210,13 @@ def _draw_ceilings(
     if not ceilings:
         return lowest
     low = float(shown[level.intensity].min()) / 4
-    high = max(float(shown[level.intensity].max()) * 4, max(c.compute / c.bandwidth for c in ceilings) * 4)
+    high = max(float(shown[level.intensity].max()) * 4, max(c.highest / c.bandwidth for c in ceilings) * 4)
     axes.set_xlim(low, high)
     last = ceilings[-1].machine
     entries: dict[str, Line2D] = {}
     for label, bandwidth in dict.fromkeys((c.label, c.bandwidth) for c in ceilings):
         own = [c for c in ceilings if (c.label, c.bandwidth) == (label, bandwidth)]
-        knee = max(c.compute for c in own) / bandwidth
+        knee = max(c.highest for c in own) / bandwidth
         look = _roof(level.colour, solid=any(c.machine == last for c in own))
         axes.plot([low, knee], [low * bandwidth, knee * bandwidth], **look)
         entries[f"{label} {_si(bandwidth)}B/s"] = Line2D([], [], **look)
@@ -204,6 +225,10 @@ def _draw_ceilings(
         look = _roof(plot.GREY, solid=machine == last)
         axes.plot([start, high], [compute, compute], **look)
         entries[f"VALU peak {_si(compute)}{unit}/s"] = Line2D([], [], **look)
+    for (kind, peak), ceiling in {pair: c for c in ceilings for pair in c.matrix}.items():
+        look = _roof(plot.GREY, solid=ceiling.machine == last) | {"linewidth": 1.6}
+        axes.plot([peak / max(c.bandwidth for c in ceilings), high], [peak, peak], **look)
+        entries[f"matrix peak {kind} {_si(peak)}{unit}/s"] = Line2D([], [], **look)
     look = {"loc": "upper left", "bbox_to_anchor": (0, -0.16), "fontsize": 6, "handlelength": 2.6}
     axes.legend(list(entries.values()), list(entries), **look)
     return min(lowest, low * min(c.bandwidth for c in ceilings) * 0.6)
@@ -220,7 +245,11 @@ def _numbers(shown: pd.DataFrame, ceilings: list[_Ceiling], level: _Level) -> It
     points = points.rename(columns={level.intensity: "intensity", "rate": "throughput"})
     yield points.assign(panel=level.title, kind="point")
     if ceilings:
-        limits = pd.DataFrame(ceilings, columns=["ceiling", "machine", "throughput", "bandwidth"])
+        roofs = [(c.label, c.machine, c.compute, c.bandwidth) for c in ceilings]
+        roofs += [
+            (f"matrix {kind}", c.machine, peak, c.bandwidth) for c in ceilings for kind, peak in c.matrix
+        ]
+        limits = pd.DataFrame(roofs, columns=["ceiling", "machine", "throughput", "bandwidth"])
         yield limits.assign(panel=level.title, kind="ceiling")
 
 

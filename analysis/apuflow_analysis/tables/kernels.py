@@ -23,6 +23,7 @@ from apuflow_analysis.counters.counters import (
     counters,
     file_counters,
     since_reset,
+    with_matrix,
 )
 from apuflow_analysis.counters.extrapolate import extrapolations, told
 from apuflow_analysis.counters.table import BY_NAME
@@ -72,6 +73,7 @@ def kernel_table(directory: str | Path) -> pd.DataFrame:
     rows = []
     for number, (launch, counts) in enumerate(pairs):
         part = next(missing) if launch is not None else None
+        counts = with_matrix(counts, launch.matrix if launch is not None else None)
         whole = part.of(counts) if part is not None else counts
         cells = {**_cells(launch, record), "extrapolated": told([part], whole) or ""}
         rows.append({"dispatch": number, **cells, **machine, **whole})

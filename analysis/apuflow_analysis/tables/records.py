@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 
 from apuflow.core.errors import AnalysisError
 from apuflow.core.products import of_launches
-from apuflow.core.record import BatchRecord, ReleaseFacts, RunRecord, Status, read
+from apuflow.core.record import BatchRecord, LaunchRecord, ReleaseFacts, RunRecord, Status, read
 from apuflow.gem5.stats.blocks import text_sha256
-from apuflow_analysis.counters.counters import CACHES, counters
+from apuflow_analysis.counters.counters import CACHES, Counters, counters, with_matrix
 from apuflow_analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
+from apuflow_analysis.counters.matrix import COLUMNS as TYPES
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow_analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 
@@ -108,22 +110,35 @@ def _row(record: RunRecord, file: Path) -> Row:
     own = record.own_kernels_only
     facts = record.release_facts
     parts = extrapolations(record)
-    wholly = [part.of if part is not None else None for part in parts]
-    numbers = counters(files, facts, kernels_only=own, wholly=wholly)
+    numbers = counters(files, facts, kernels_only=own, wholly=_wholly(record, parts))
     if parts:
         kept = (f"{one.kernel} ran whole: {one.kept_whole}" for one in record.launches if one.kept_whole)
         values["extrapolated"] = _distinct([told(parts, numbers), *kept])
         values |= _interval(parts, numbers)
+    matrix = any(numbers[f"matrix_lanes_{kind}"] for kind in TYPES)
     said = [
         judgement(record),
         _other_gem5(record, facts),
-        *(facts.doubts(record.release) if facts else ()),
+        *(facts.doubts(record.release, matrix) if facts else ()),
         _without_facts(numbers, facts),
         _other_kernels(record, numbers),
         *map(str, numbers.broken),
         f"cut: {numbers.cut}" if numbers.cut else "",
     ]
     return Row(values, axes, dict(numbers), tuple(filter(None, said)))
+
+
+def _wholly(record: RunRecord, parts: Sequence[Extrapolation | None]) -> list[Callable[[Counters], Counters]]:
+    """What makes the counters of each launch from its dump; none: they are, of all launches."""
+    if not parts and all(launch.matrix is None for launch in record.launches):
+        return []
+
+    def whole(dump: Counters, launch: LaunchRecord, part: Extrapolation | None) -> Counters:
+        dump = with_matrix(dump, launch.matrix)
+        return part.of(dump) if part is not None else dump
+
+    pairs = zip(record.launches, parts or [None] * len(record.launches), strict=True)
+    return [partial(whole, launch=launch, part=part) for launch, part in pairs]
 
 
 def _interval(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> dict[str, float]:

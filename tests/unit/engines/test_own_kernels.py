@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import needs
 import pytest
 from host_tools import GEM5, RUN, own_inputs, toolset
 from sweep_texts import expand
 
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ConfigError, EngineError
 from apuflow.engines import simulating_engine
 from apuflow.kernels.reference import OwnJudge
 from apuflow.launcher.dispatch_list import Contents
-from apuflow.miopen.compiler import Compiler
+from apuflow.miopen.compiler import Compiler, host_compiler
+from apuflow.prepare.tools import Toolset
 
 SWEEP = "description: x\nengines: [gem5-kernels]\nrelease: v23.0\nworkloads: [own_reduction]\n"
 ENGINE = simulating_engine("gem5-kernels")
@@ -79,3 +81,32 @@ def test_a_machine_that_can_never_place_a_workgroup(root: Path, clang: Compiler)
     inputs = own_inputs(root, item)
     with pytest.raises(ConfigError, match=r"1024 bytes of LDS and can never be placed[\s\S]*lds-size"):
         ENGINE.prepare(tools, point, inputs, GEM5, RUN)
+
+
+def test_a_gem5_with_times_of_matrix_instructions_is_told_a_gpu_without(root: Path) -> None:
+    """Pull request 2039: it ends at a matrix instruction of a GPU that its table does not have."""
+    try:
+        host_compiler(code_object=4, gfx="gfx942")
+    except EngineError:
+        needs.LATER_CLANG.skip()
+    releases = root / "configs/gem5"
+    text = (releases / "v24.1.yaml").read_text()
+    (releases / "mine.yaml").write_text(text.replace("matrix_cycles: none", "matrix_cycles: table"))
+    source = root / "configs/workloads/kernels/vector_add.cl"
+    product = "__builtin_amdgcn_mfma_f32_16x16x4f32(a[i], b[i], (f4)(c[i]), 0, 0, 0)[0]"
+    begin = "typedef float f4 __attribute__((ext_vector_type(4)));\n"
+    text = source.read_text().replace("__kernel", "__attribute__((amdgpu_waves_per_eu(2))) __kernel")
+    source.write_text(begin + text.replace("c[i] = ", f"c[i] = {product} + "))
+    sweep = SWEEP.replace("own_reduction", "own_vector_add") + "options: {gfx-version: gfx942}\n"
+    for release in ("v24.1", "mine"):
+        (point,) = expand(root, sweep.replace("v23.0", release))
+        tools = Toolset(release, root)
+        tools.__dict__["image"] = toolset(root).image
+        (item,) = ENGINE.needs(tools, point).objects
+        inputs = own_inputs(root, item)
+        if release == "v24.1":
+            (launch,) = ENGINE.prepare(tools, point, inputs, GEM5, RUN).launches
+            assert launch.matrix == {"f32": (2 * 16 * 16 * 4, 32)}
+        else:
+            with pytest.raises(ConfigError, match="no times of matrix instructions for gfx902"):
+                ENGINE.prepare(tools, point, inputs, GEM5, RUN)

@@ -20,7 +20,7 @@ from apuflow.launcher.defects import DefectName
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList
 from apuflow.launcher.object_changes import as_told, changed, changes_of, descriptors, walked
-from apuflow.launcher.refusals import refusals
+from apuflow.launcher.refusals import needs_more, refusals
 from apuflow.miopen import elf
 from apuflow.miopen.compiler import host_compiler
 
@@ -106,12 +106,19 @@ def test_a_kernel_with_preloaded_arguments_finds_its_workgroup(clang: str, tmp_p
 
 @pytest.mark.parametrize(
     ("gfx", "told", "kept"),
-    [("gfx902", 6, 6), ("gfx906", 6, 6), ("gfx908", 6, 6), ("gfx90a", 6, 13), ("gfx942", 31, 63)],
+    [
+        ("gfx902", 6, 6),
+        ("gfx906", 6, 6),
+        ("gfx908", 6, 6),
+        ("gfx90a", 6, 13),
+        ("gfx942", 31, 63),
+        ("gfx942", 38, 63),
+    ],
 )
 def test_gem5_is_given_registers_by_four_and_no_preload(
     clang: str, tmp_path: Path, gfx: str, told: int, kept: int
 ) -> None:
-    """COMPUTE_PGM_RSRC1 of gfx90a counts by eight (LLVM's User Guide); 2g + 1 by four is as many."""
+    """COMPUTE_PGM_RSRC1 of gfx90a counts by eight (LLVM's User Guide); 2g + 1 by four are as many, to 256."""
     code = bytearray(built(clang, gfx, tmp_path).read_bytes())
     table = elf.sections(bytes(code))
     symbol = next(each for each in elf.symbols(bytes(code), table) if each.name == "numbers.kd")
@@ -124,6 +131,27 @@ def test_gem5_is_given_registers_by_four_and_no_preload(
     assert struct.unpack_from("<H", made, place + 58) == (14 if gfx == "gfx902" else 0,)
     rest = [range(0, 48), range(49, place), range(place + 52, place + 58)]
     assert all(made[part.start : part.stop] == code[part.start : part.stop] for part in rest)
+
+
+@pytest.mark.parametrize(
+    ("told", "block", "given"),
+    [(31, 8, None), (38, 8, 256), (38, 304, 304), (38, 312, None), (38, 512, None), (63, 512, None)],
+)
+def test_more_than_256_registers_want_larger_blocks(
+    clang: str, tmp_path: Path, told: int, block: int, given: int | None
+) -> None:
+    """A gem5 of v24.0 and one of v24.1 ran a product of 312 registers with 512 in a block, right (4.8e-3)."""
+    code = bytearray(built(clang, "gfx942", tmp_path).read_bytes())
+    table = elf.sections(bytes(code))
+    symbol = next(each for each in elf.symbols(bytes(code), table) if each.name == "numbers.kd")
+    struct.pack_into("<I", code, elf.file_offset(table, symbol.value) + 48, 0xABC0 | told)
+    path = tmp_path / "wide.o"
+    path.write_bytes(code)
+    found = [str(each) for each in refusals(path, "gfx942", "v24.1", (), {"numbers": 1}, block)]
+    assert [
+        f"gem5 gives it {given}; set the machine options vreg-min-alloc: 512" in each for each in found
+    ] == ([True] if given else [])
+    assert bool(list(needs_more(path, "gfx942", ["numbers"]))) is (told > 31)
 
 
 def test_the_guest_takes_code_of_a_later_gpu_as_gem5_is_told(clang: str, tmp_path: Path) -> None:

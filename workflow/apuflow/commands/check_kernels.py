@@ -171,7 +171,7 @@ def _check(work: KernelsWork, gfx: str, compute_units: int, limit: int | None, r
                 failed += _told(about, error)
         if failed:
             return failed
-        doubts = list(_doubts(compiled))
+        doubts = [*_doubts(compiled), *_registers(compiled, kernels)]
         wrong = list(problems(program, kernels, gpu(gfx).isa))
         some, everywhere = _refused(compiled, kernels)
         doubts, wrong = [*doubts, *some], [*wrong, *everywhere]
@@ -271,6 +271,17 @@ def _refused(compiled: _Compiled, kernels: KernelsByCode) -> tuple[list[str], li
         f"on gem5 {', '.join(names)}: {text}" for text, names in found.items() if len(names) < len(releases)
     ]
     return some, [text for text, names in found.items() if len(names) == len(releases)]
+
+
+def _registers(compiled: _Compiled, kernels: KernelsByCode) -> Iterator[str]:
+    """What kernels need of the machine that have more registers than gem5 can be asked for."""
+    from apuflow.kernels.metadata import find_kernel
+    from apuflow.launcher.refusals import needs_more
+
+    for code in compiled.program.codes:
+        launches = [each for each in compiled.program.launches if each.code == code]
+        names = {find_kernel(kernels[code], each.kernel, code.source).name for each in launches}
+        yield from needs_more(compiled.code(code), compiled.gfx, names)
 
 
 def _described(kernel: Kernel) -> str:

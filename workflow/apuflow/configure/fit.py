@@ -119,7 +119,9 @@ def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
     """The options that are too small for one workgroup of a kernel."""
     waves, block = demand.waves, capacity.register_block
     per_simd = -(-waves // capacity.simds)
-    vectors = -(-demand.vector_registers // block) * block
+    vectors, scalars = (
+        -(-each // block) * block for each in (demand.vector_registers, demand.scalar_registers)
+    )
     never = "can never be placed: gem5 would run for ever without a message"
     panic = "does not fit: gem5 would panic"
     of_vectors = f"({waves} wavefronts of {demand.vector_registers} registers) {panic}, or never start it"
@@ -128,7 +130,11 @@ def demand_overflows(demand: Demand, capacity: Capacity) -> Iterator[Overflow]:
     for option, needed, held, granule, why in (
         ("wfs-per-simd", per_simd, capacity.slots_per_simd, 1, f"has {waves} wavefronts and {never}"),
         ("vreg-file-size", per_simd * vectors, capacity.registers_per_simd, block, of_vectors),
-        ("sreg-file-size", waves * demand.scalar_registers, capacity.scalars_per_simd, block, of_scalars),
+        (
+            "sreg-file-size",
+            max(waves * demand.scalar_registers, per_simd * scalars),
+            *(capacity.scalars_per_simd, block, of_scalars),
+        ),
         ("lds-size", demand.lds_bytes, capacity.lds_bytes, 1024, of_lds),
     ):
         if needed > held:

@@ -96,6 +96,11 @@ class Capabilities(Model):
     never_counted: ListOf[CounterName] = Field(
         description="counters (docs/metrics.md) that gem5 prints and never counts: empty in tables"
     )
+    matrix_cycles: Literal["none", "table"] = Field(
+        "none",
+        description="time of matrix instructions: none (each takes a SIMD unit as long as one vector "
+        "instruction), or the cycles of AMD's manuals (`mfma_cycles`); the preview follows it",
+    )
     instruction_defects: dict[BuildTarget, ListOf[DefectName]] = Field(
         description="by gem5 build: instructions that it executes wrongly "
         "(docs/explanation/what-gem5-gets-wrong.md)"
@@ -179,7 +184,8 @@ class Release(Model):
     def facts_on(self, gfx: str) -> ReleaseFacts:
         """What the record of a run on this release and GPU architecture says of it."""
         target = self.build_target(gfx)
-        matrix = gfx if gpu(gfx).runs_as and gpu(gfx).isa.accumulation != "none" else None
+        cores = gpu(gfx).isa.accumulation != "none"
+        matrix = gfx if cores and self.capabilities.matrix_cycles == "none" else None
         never = None if target in self.ran else target
         return replace(self.facts, never_ran=never, without_matrix_time=matrix)
 

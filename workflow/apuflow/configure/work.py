@@ -169,7 +169,7 @@ class Software:
         products: commits of rocBLAS' kernels; None: no product, the stand-in, or those of the image.
         benchmark, dnnmark: program, and the build that has it (``prepare.requests.dnnmark_content``).
         command: hashes, arguments and environment of a program of the user's.
-        barrier_slots: of the preview's model of the release.
+        barrier_slots, matrix_cycles: of the preview's model of the release.
     """
 
     version: str | None = None
@@ -183,6 +183,7 @@ class Software:
     dnnmark: str | Mapping[str, Any] | None = None
     command: Mapping[str, Any] | None = None
     barrier_slots: int | None = None
+    matrix_cycles: str | None = None
 
     def content(self) -> dict[str, Any]:
         """Its part of a point's identity."""

@@ -75,7 +75,7 @@ class ReleaseFacts:
         assumed_of: the release whose facts these are, where those of the one that ran are unknown.
         assumed: the assumed facts; empty: all.
         never_ran: the build, if no test of apuflow ran it.
-        without_matrix_time: the GPU, if it has matrix instructions and gem5 is told another.
+        without_matrix_time: the GPU, if it has matrix instructions and gem5 no time of them.
     """
 
     barrier_slots: int
@@ -87,8 +87,11 @@ class ReleaseFacts:
     never_ran: str | None = None
     without_matrix_time: str | None = None
 
-    def doubts(self, release: str | None) -> tuple[str, ...]:
-        """Warnings about assumed facts of this release and builds that never ran; empty if there are none."""
+    def doubts(self, release: str | None, matrix: bool = True) -> tuple[str, ...]:
+        """Warnings about assumed facts of this release and builds that never ran; empty if there are none.
+
+        ``matrix``: whether there are matrix instructions.
+        """
         said = []
         if self.assumed_of is not None and self.assumed:
             said.append(f"{release} is known in part: {', '.join(self.assumed)} as in {self.assumed_of}")
@@ -96,7 +99,7 @@ class ReleaseFacts:
             said.append(f"{release} is not known: read as if it were {self.assumed_of}")
         if self.never_ran is not None:
             said.append(f"gem5 {release} ({self.never_ran}) never ran in apuflow's tests")
-        if self.without_matrix_time is not None:
+        if matrix and self.without_matrix_time is not None:
             said.append(
                 f"gem5 has no time of {self.without_matrix_time}'s matrix instructions: each takes a SIMD "
                 "unit as long as one vector instruction"
@@ -118,6 +121,11 @@ class LaunchRecord(Part):
     )
     library: str | None = Field(None, description="whose matrix product the kernel is, such as rocBLAS'")
     changed: str | None = Field(None, description="what in that kernel is not as its library has it")
+    matrix: dict[str, tuple[int, int]] | None = Field(
+        None,
+        description="by type of its matrix instructions: operations of one, and cycles that it holds a SIMD "
+        "unit's matrix core by AMD's manuals; without types of which it has several",
+    )
     ran: int | None = Field(
         None, gt=0, description="workgroups that were launched, the first ones of the grid; None: all of them"
     )

@@ -71,6 +71,7 @@ class OwnKernels(Program[KernelsWorkload]):
         from apuflow.kernels.reference import OwnJudge
         from apuflow.kernels.refused import check_refused, refused
         from apuflow.launcher.judge import LARGEST
+        from apuflow.launcher.matrix_code import matrix_code
         from apuflow.launcher.object_changes import as_told, changes_of
         from apuflow.launcher.plan import LIST, output_file
 
@@ -81,8 +82,19 @@ class OwnKernels(Program[KernelsWorkload]):
         for launch in dict.fromkeys(program.launches):
             check_launch(find_kernel(kernels[launch.code], launch.kernel, launch.code.source), launch, point)
         known = tools.known(point.gfx)
-        found = refused(program, kernels, codes, point.gfx, release.options_of, known.tables)
+        block = int(point.options["vreg-min-alloc"])
+        found = refused(program, kernels, codes, point.gfx, release.options_of, known.tables, block)
         check_refused(found, program, point.gfx, paths.workload_file(point.workload))
+        names = [launch.kernel for launch in program.launches]
+        matrix = {each: matrix_code(path, point.gfx, names) for each, path in codes.items()}
+        if release.capabilities.matrix_cycles != "none" and any(matrix.values()):
+            raise ConfigError(
+                f"gem5 {release.name} has no times of matrix instructions for {gpu(point.gfx).told}, which "
+                "it is told, and ends at the first",
+                file=paths.workload_file(point.workload),
+                key="release",
+                remedy="a release without times of them, such as v24.1; or engine preview",
+            )
         outputs = sum(program.output(name).elements for name in program.outputs) <= LARGEST
         guest = own_guest(
             program,
@@ -121,6 +133,7 @@ class OwnKernels(Program[KernelsWorkload]):
                 grid=launch.grid,
                 workgroup=launch.workgroup,
                 changed=changes[launch.code],
+                matrix=matrix[launch.code].get(launch.kernel),
             )
             for launch in program.launches
         )

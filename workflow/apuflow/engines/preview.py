@@ -39,6 +39,12 @@ def _objection(work: Work, compute_units: int, gfx: str) -> ApuflowError | None:
     return None
 
 
+def _matrix_cycles(place: Place) -> str | None:
+    """Where the release's times of matrix instructions have a part in a point's result."""
+    cycles = place.release.capabilities.matrix_cycles
+    return None if cycles == "none" or gpu(place.gfx).isa.accumulation == "none" else cycles
+
+
 UNREAD = frozenset({"mem-size"})
 """Options besides group ``system`` that the model does not read."""
 
@@ -59,6 +65,7 @@ class Preview(Engine):
         return Software(
             version=PREVIEW_VERSION,
             barrier_slots=place.release.capabilities.barrier_slots,
+            matrix_cycles=_matrix_cycles(place),
             products=library_versions(self.products(place.site).products, place.gfx),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
@@ -19,6 +20,7 @@ from apuflow.core.options import column
 from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.words import many
 from apuflow.rocblas.call import changed, library_of
+from apuflow_analysis.counters.matrix import COLUMNS as TYPES
 from apuflow_analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
 
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in NOT_OPTIONS)
@@ -104,13 +106,15 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
             if option not in axes
         },
     }
-    flags = [_flags(point, reason) for point, reason in zip(points, reasons, strict=True)]
+    matrix = sum(np.asarray(found[f"matrix_lanes_{kind}"]) for kind in TYPES)
+    each = zip(points, reasons, np.greater(matrix, 0).tolist(), strict=True)
+    flags = [_flags(point, reason, has) for point, reason, has in each]
     return {**given, **{name: values for name, values in found.items() if name not in given}, "flags": flags}
 
 
-def _flags(point: Point, reason: str) -> str:
+def _flags(point: Point, reason: str, matrix: bool) -> str:
     told = [f"{UNMEASURED}: {reason}"] if reason else []
-    return ";".join([*told, *point.release_facts.doubts(point.release)])
+    return ";".join([*told, *point.release_facts.doubts(point.release, matrix)])
 
 
 def _once(said: Iterable[str]) -> str | None:

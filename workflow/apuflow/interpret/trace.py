@@ -123,6 +123,7 @@ class Traced:
         bank_turns: accesses of LDS instructions that follow one another, in the bank that has most.
         code_bytes: that were executed at least once.
         accesses: lines.
+        matrices: how often each matrix instruction ran, by name.
     """
 
     workgroups: int
@@ -138,6 +139,7 @@ class Traced:
     bank_turns: int
     code_bytes: int
     accesses: Accesses
+    matrices: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -240,9 +242,11 @@ class Trace:
 
     def result(self, executed: Executed) -> Traced:
         """What the launch did."""
-        counts = dict.fromkeys(UNITS, 0)
+        counts, matrices = dict.fromkeys(UNITS, 0), dict[str, int]()
         for found, times in executed.instructions.items():
             counts[unit(found)] += times
+            if unit(found) == "matrix":
+                matrices[found.name] = matrices.get(found.name, 0) + times
         parts = self._parts or [(*(np.zeros(0, np.int64),) * 3, "load")]
         group, turn, line = (np.concatenate([part[place] for part in parts]) for place in range(3))
         units = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
@@ -260,4 +264,5 @@ class Trace:
             bank_turns=self.bank_turns,
             code_bytes=sum(found.size for found in executed.instructions),
             accesses=Accesses(group, turn, line, units == "load", units == "atomic"),
+            matrices=matrices,
         )

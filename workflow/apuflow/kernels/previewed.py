@@ -15,22 +15,27 @@ from numpy.typing import NDArray
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.files import write_text
+from apuflow.core.matrix import COUNTED, matrix_cycles
 from apuflow.interpret.run import LIMIT
+from apuflow.interpret.state import LANES
 from apuflow.interpret.trace import LINE, Accesses, Traced
 from apuflow.kernels.interpreted import interpret_program
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.program import OwnProgram
 from apuflow.kernels.sources import compiled_meanwhile, own_object
+from apuflow.launcher.matrix_code import matrices
 from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Arg, Launch
 from apuflow.preview.instructions import Counts
 from apuflow.preview.lines import PAGE
-from apuflow.preview.profile import Profile, Reuse, Stream
+from apuflow.preview.profile import MatrixWork, Profile, Reuse, Stream
 
 Array = NDArray[np.int64]
 Chosen = NDArray[np.bool_]
 Kind = Literal["load", "store"]
 LINES_OF_PAGE = PAGE // LINE
+_KEPT = "2"
+"""Version of what is kept of a profile."""
 
 
 def as_launches(program: OwnProgram) -> tuple[Launch, ...]:
@@ -70,10 +75,10 @@ def profiles_of(
         ConfigError: its contents cannot be made.
     """
     objects = [own_object(str(code.source), code.arguments, "", gfx, root) for code in program.codes]
-    parts = identity, PREVIEW_VERSION, *(f"{each.gfx} {each.name}" for each in objects)
+    parts = identity, PREVIEW_VERSION, _KEPT, *(f"{each.gfx} {each.name}" for each in objects)
     kept = root / paths.launch_profiles(digest(*parts))
     if not kept.exists():
-        found = [traced_profile(each) for each in _traced(program, gfx, root, limit)]
+        found = [traced_profile(each, gfx) for each in _traced(program, gfx, root, limit)]
         write_text(kept, json.dumps([profile._asdict() for profile in found]))
     return tuple(map(_profile, json.loads(kept.read_text(encoding="utf-8"))))
 
@@ -92,11 +97,26 @@ def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[T
 
 def _profile(parts: Mapping[str, Any]) -> Profile:
     streams = tuple(Stream(*stream) for stream in parts["streams"])
-    return Profile(**{**parts, "counts": Counts(*parts["counts"]), "streams": streams})
+    built = {"counts": Counts(*parts["counts"]), "streams": streams, "matrix": MatrixWork(*parts["matrix"])}
+    return Profile(**{**parts, **built})
 
 
-def traced_profile(traced: Traced) -> Profile:
-    """What a launch does, as the timing model takes it."""
+def matrix_work(ran: Mapping[str, int], gfx: str) -> MatrixWork:
+    """What matrix instructions do that ran so often each; those whose cycles are not known take none."""
+    found = dict.fromkeys(MatrixWork._fields, 0.0)
+    for name, times in ran.items():
+        shape = matrices(name)
+        if shape is None:
+            continue
+        found["cycles"] += times * (matrix_cycles(gfx, shape) or 0)
+        if kind := COUNTED.get(shape.kind):
+            found[f"lanes_{kind}"] += times * LANES
+            found["ops_i8" if kind == "i8" else f"flops_{kind}"] += times * shape.operations
+    return MatrixWork(**found)
+
+
+def traced_profile(traced: Traced, gfx: str = "") -> Profile:
+    """What a launch does, as the timing model takes it; ``gfx``: the GPU whose matrix cores it uses."""
     n, waves, seen = traced.instructions, max(1, traced.wavefronts), traced.accesses
     stored = n["store"] + n["atomic"]
     counts = Counts(
@@ -129,6 +149,7 @@ def traced_profile(traced: Traced) -> Profile:
         scalar_again=max(0.0, traced.scalar_waits / waves - 1.0),
         lds_bytes=traced.lds_bytes,
         vgprs=traced.registers,
+        matrix=matrix_work(traced.matrices, gfx),
         lds_conflicts=max(0.0, traced.bank_turns / n["lds"] - 1.0) if n["lds"] else 0.0,
     )
 

@@ -19,6 +19,7 @@ def refused(
     gfx: str,
     release: str,
     tables: Sequence[Table],
+    block: int | None = None,
 ) -> Iterator[Refusal]:
     """As :func:`apuflow.launcher.refusals.refusals`, of every kernel that is launched."""
     axes: dict[Code, dict[str, int]] = {}
@@ -28,7 +29,7 @@ def refused(
         known = axes.setdefault(launch.code, {})
         known[name] = max(most, known.get(name, 1))
     for code, workgroups in axes.items():
-        yield from refusals(codes[code], gfx, release, tables, workgroups)
+        yield from refusals(codes[code], gfx, release, tables, workgroups, block)
 
 
 def check_refused(found: Iterator[Refusal], program: OwnProgram, gfx: str, file: str) -> None:

@@ -35,7 +35,7 @@ _NUMBERS: Final = (7, 8, 9, 10)
 _PACKING: Final = ((0xD2000000, 0x0401_1501), (0xD2000000, 0x0401_2902))
 """``v_lshl_or_b32 v0, v1, 10, v0`` and ``v_lshl_or_b32 v0, v2, 20, v0``."""
 MOST_REGISTERS: Final = 256
-"""Vector registers that gem5 gives a wavefront."""
+"""Vector registers that a kernel's descriptor can ask gem5 for (6 bits, in fours)."""
 _REGISTERS: Final = 63
 """Bits of COMPUTE_PGM_RSRC1: vector registers, in granules less one."""
 _MACHINE: Final = 48
@@ -133,8 +133,7 @@ def as_told(data: bytes, gfx: str) -> bytes:
 
     gem5 counts vector registers by four (``gpu_command_processor.cc``). v25.0 and later preload arguments by
     page tables that only a full system has (``hsa_queue_entry.hh``); so do the kernel's first 256 bytes.
-    A kernel of more than :data:`MOST_REGISTERS` registers keeps its number: it is refused at its launch
-    (``apuflow.launcher.refusals``).
+    A kernel of more than :data:`MOST_REGISTERS` registers asks for so many: see :func:`granted`.
 
     Raises:
         struct.error or ValueError: a damaged object.
@@ -148,10 +147,9 @@ def as_told(data: bytes, gfx: str) -> bytes:
         if symbol.name.endswith(".kd"):
             place = elf.file_offset(table, symbol.value)
             (settings,) = struct.unpack_from("<I", data, place + 48)
-            registers = registers_of(settings, gfx)
-            if registers <= MOST_REGISTERS:
-                told = registers // gpu(machine.told).isa.vector_granule - 1
-                struct.pack_into("<I", made, place + 48, settings & ~_REGISTERS | told)
+            registers = min(registers_of(settings, gfx), MOST_REGISTERS)
+            told = registers // gpu(machine.told).isa.vector_granule - 1
+            struct.pack_into("<I", made, place + 48, settings & ~_REGISTERS | told)
             struct.pack_into("<H", made, place + 58, 0)
     return bytes(made)
 
@@ -159,6 +157,17 @@ def as_told(data: bytes, gfx: str) -> bytes:
 def registers_of(settings: int, gfx: str) -> int:
     """Vector registers of a kernel, from COMPUTE_PGM_RSRC1."""
     return ((settings & _REGISTERS) + 1) * gpu(gfx).isa.vector_granule
+
+
+def granted(registers: int, block: int) -> int:
+    """Vector registers that gem5 gives a wavefront of a kernel with so many.
+
+    It rounds what the descriptor asks for up to ``block`` (``vreg-min-alloc``) and checks accesses against
+    that (``dyn_pool_manager.cc`` minAllocatedElements, ``static_register_manager_policy.cc`` mapVgpr).
+    ``accum_offset`` is added where an accumulation register is accessed (``vop3p.cc``); statistics by
+    register (``wavefront.cc``, vecReads, as long as the descriptor says) take its number without.
+    """
+    return -(-min(registers, MOST_REGISTERS) // block) * block
 
 
 def _begin_with(data: bytearray, place: int, moves: list[int]) -> bool:

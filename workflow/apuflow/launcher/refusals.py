@@ -21,7 +21,7 @@ from apuflow.interpret.image import ISA_OF
 from apuflow.interpret.opcodes import IsaName
 from apuflow.launcher.disassembly import disassembled
 from apuflow.launcher.gem5_decoder import is_executed
-from apuflow.launcher.object_changes import MOST_REGISTERS, changes_of, descriptors, registers_of
+from apuflow.launcher.object_changes import MOST_REGISTERS, changes_of, descriptors, granted, registers_of
 
 _LINE = re.compile(r"\t(?P<text>.*?)\s*// (?P<address>[0-9A-F]+): (?P<words>(?:[0-9A-F]{8} ?)+)")
 _LABEL = re.compile(r"[0-9a-f]+ <(\S+)>:$")
@@ -69,13 +69,19 @@ class Refusal(NamedTuple):
 
 
 def refusals(
-    path: Path, gfx: str, release: str, tables: Sequence[Table], workgroups: Mapping[str, int]
+    path: Path,
+    gfx: str,
+    release: str,
+    tables: Sequence[Table],
+    workgroups: Mapping[str, int],
+    block: int | None = None,
 ) -> Iterator[Refusal]:
     """Everything that keeps kernels of a code object from running, once each.
 
     Args:
         release: gem5's, as ``v24.1``. tables: what is known of its instructions.
         workgroups: by kernel that is launched, the most axes of its workgroups.
+        block: the machine's ``vreg-min-alloc``; None: every number of registers will do.
 
     Raises:
         EngineError: llvm-objdump is not beside clang, so that nothing can be known.
@@ -94,16 +100,33 @@ def refusals(
         if packed and each.work_item_axes > 1 and workgroups[each.name] > 1:
             why = "work-item numbers of two and three dimensions are packed, which gem5 does not do"
             yield Refusal(each.name, why, "launch workgroups of one dimension, or compile it here")
-        registers = registers_of(each.registers, gfx)
         if each.private and gfx == "gfx942":
             why = f"it uses private memory ({each.private} bytes); gem5 has one place for all wavefronts"
             yield Refusal(
                 each.name, why, "use smaller tiles or more wavefronts, no arrays with changing indices"
             )
-        if registers > MOST_REGISTERS:
-            why = f"it takes {registers} vector registers, gem5 counts {MOST_REGISTERS}"
-            yield Refusal(each.name, why, "use smaller tiles, or waves_per_eu: 2")
+        registers = registers_of(each.registers, gfx)
+        if block is not None and granted(registers, block) < registers:
+            why = f"it takes {registers} vector registers, gem5 gives it {granted(registers, block)}"
+            yield Refusal(each.name, why, more_registers(gfx))
     yield from _of_instructions(path, gfx, release, tables, workgroups)
+
+
+def more_registers(gfx: str) -> str:
+    """What gives a kernel more than :data:`MOST_REGISTERS` vector registers, or avoids that."""
+    most = gpu(gfx).isa.vector_registers
+    return (
+        f"set the machine options vreg-min-alloc: {most} and sreg-file-size: {2 * most}, "
+        "or use smaller tiles, more wavefronts, waves_per_eu: 2"
+    )
+
+
+def needs_more(path: Path, gfx: str, launched: Collection[str]) -> Iterator[str]:
+    """Of kernels that are launched, what each with more than :data:`MOST_REGISTERS` registers needs."""
+    for each in descriptors(path.read_bytes()) if gpu(gfx).runs_as else ():
+        registers = registers_of(each.registers, gfx)
+        if each.name in launched and registers > MOST_REGISTERS:
+            yield f"{each.name} takes {registers} vector registers: {more_registers(gfx)}"
 
 
 def _of_instructions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from apuflow.preview.profile import MatrixWork
 from apuflow.preview.timing import Times
 from apuflow_analysis.counters.table import NAMES
 
@@ -32,7 +33,7 @@ def counter_columns(result: Times) -> dict[str, np.ndarray]:
     lds = n.lds_reads + n.lds_writes
     vector_memory = n.loads + n.stores
     issued = n.instructions
-    conflicts = profiles.lds_conflicts * lds
+    conflicts, matrix = profiles.lds_conflicts * lds, profiles.inner("matrix")
     values: dict[str, np.ndarray] = {
         "gpu_active_ticks": result.ns * TICKS_PER_NS,
         "gpu_clock_ticks": m.gpu_ns * TICKS_PER_NS,
@@ -63,7 +64,8 @@ def counter_columns(result: Times) -> dict[str, np.ndarray]:
         "group_reads": n.lds_reads,
         "group_writes": n.lds_writes,
         "valu_thread_cycles": n.lanes,
-        "flops": profiles.flops,
+        "flops": profiles.flops + matrix.flops,
+        **{f"matrix_{name}": getattr(matrix, name) for name in MatrixWork._fields},
         "stall_wfstop": slot_cycles - resident,
         "stall_ibempty": fetch,
         "stall_waitcnt": waiting - fetch,

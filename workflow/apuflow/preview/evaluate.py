@@ -98,6 +98,7 @@ def _machines(
         [point.release_facts.barrier_slots for point in points],
         [point.release for point in points],
         defaults,
+        [point.release_facts.without_matrix_time is None for point in points],
     )
     return built, built.numbers["compute_units"][built.rows].tolist()
 

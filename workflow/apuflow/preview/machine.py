@@ -76,6 +76,8 @@ class GpuModel(NamedTuple):
         vega: it runs kernels that are compiled for gfx9, which access global memory by ``global_load`` and
             ``global_store``; those for gfx8 take FLAT instructions, which ``s_waitcnt`` counts as LDS
             accesses, too.
+        matrix_time: a matrix instruction holds its SIMD unit's matrix core for the cycles of AMD's manuals;
+            else the unit alone, for one issue period.
     """
 
     compute_units: int
@@ -114,9 +116,10 @@ class GpuModel(NamedTuple):
     dram: Dram
     vega: bool = False
     release: str = PREVIEW_RELEASE
+    matrix_time: bool = False
 
 
-NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "vega", "release"))
+NUMBERS = tuple(name for name in GpuModel._fields if name not in ("dram", "vega", "release", "matrix_time"))
 """Fields of the machine that are numbers."""
 _MAY_BE_ZERO = {"bw-scalor", "scalar-mem-resp-latency", "mem-resp-latency", "mem-req-latency"}
 
@@ -275,6 +278,7 @@ def machines(
     barrier_slots: Sequence[int],
     releases: Sequence[str],
     defaults: Mapping[str, Scalar | None],
+    matrix_times: Sequence[bool] | None = None,
 ) -> Machines:
     """Build machines. Those that are built alike are one.
 
@@ -285,6 +289,7 @@ def machines(
             (there is no option for it).
         releases: the gem5 release of each.
         defaults: of every option that is read, for those left out (older releases lack some).
+        matrix_times: of each, whether matrix instructions take their time; None: they never do.
 
     Raises:
         NotModelled: an option has a value whose mechanism the model does not have.
@@ -294,6 +299,7 @@ def machines(
     read = _read(list(map(Options.of, asked.different)), defaults)
     columns = {field: given._replace(rows=given.rows[asked.rows]) for field, given in read}
     columns |= {"barrier_slots": slots, "release": by_value(releases)}
+    columns["matrix_time"] = by_value(list(matrix_times or [False] * len(options)))
     first, rows = together([given.rows for given in columns.values()], len(options))
     columns = {field: given._replace(rows=given.rows[first]) for field, given in columns.items()}
     drams = columns.pop("dram")

@@ -132,6 +132,25 @@ class Stream(NamedTuple):
         return 0 if self.every else 1
 
 
+class MatrixWork(NamedTuple):
+    """What matrix instructions do: cycles of matrix cores by AMD's manuals, lanes and operations by type."""
+
+    cycles: float = 0.0
+    lanes_f16: float = 0.0
+    lanes_f32: float = 0.0
+    lanes_f64: float = 0.0
+    lanes_i8: float = 0.0
+    flops_f16: float = 0.0
+    flops_f32: float = 0.0
+    flops_f64: float = 0.0
+    ops_i8: float = 0.0
+
+    @property
+    def flops(self) -> float:
+        """Floating point operations."""
+        return self.flops_f16 + self.flops_f32 + self.flops_f64
+
+
 class Profile(NamedTuple):
     """One launch.
 
@@ -152,7 +171,7 @@ class Profile(NamedTuple):
             waits for more of them, from lines of pages that it has seen.
         lds_bytes, vgprs, sgprs: per workgroup and per wavefront.
         lds_conflicts: serialised LDS accesses per LDS instruction (gem5's byte-address banks).
-        flops: floating point operations.
+        flops: floating point operations. matrix: of matrix instructions, which ``counts.valu`` has, too.
         line_atomics: atomics of all wavefronts to the line that has most. The TCC takes one at a time
             (``GPU_VIPER-TCC.sm``, state A).
         waves: wavefronts, where the last workgroup is partial (0: workgroups times waves_per_group).
@@ -179,6 +198,7 @@ class Profile(NamedTuple):
     flops: float = 0.0
     waves: int = 0
     line_atomics: float = 0.0
+    matrix: MatrixWork = MatrixWork()
 
     @property
     def group_waves(self) -> int:

@@ -240,9 +240,11 @@ def _stations(launches: Launches, flow: Traffic, lat: Latencies, phases: _Phases
     busy = np.maximum(np.maximum(phases.directory, phases.dram), phases.both)
     # A TCC's link carries what comes from TCPs and from directories (``SimpleNetwork::makeExtInLink``).
     tcc = flow.tcc_writes * (line + control) + flow.tcc_reads * control + flow.requested * line
+    # Others issue while the matrix core is busy: it and the SIMD unit work side by side.
+    matrix = np.where(machine.matrix_time, profile.inner("matrix").cycles * machine.gpu_ns, 0.0)
     asked = (
         (counts.scalar_issues + again * AGAIN.scalar_issues) * period,
-        (counts.valu + again * AGAIN.valu) * period / machine.simds,
+        np.maximum((counts.valu + again * AGAIN.valu) * period, matrix) / machine.simds,
         counts.lds * machine.lds_cycles(profile.lds_conflicts) * machine.gpu_ns,
         vector_memory * period,
         vector_memory * lat.token / machine.tokens,

@@ -125,6 +125,17 @@ def test_roofline_ceilings_by_hand() -> None:
     assert (points["throughput"] <= 2.048e12).all() and (points["throughput"] > 0).all()
 
 
+def test_matrix_cores_have_roofs_of_their_own() -> None:
+    """CDNA 3's white paper: 2,048 operations of fp16 per compute unit and clock, here at 1 GHz."""
+    frame = statistics_runs().assign(gfx="gfx942", matrix_flops_f16=1e6, matrix_flops_f32=0.0)
+    plot = figures.make("roofline", frame)
+    roofs = plot.data[(plot.data["kind"] == "ceiling") & (plot.data["machine"] == "16")]
+    peaks = roofs.groupby("ceiling")["throughput"].max()
+    assert peaks["matrix f16"] == pytest.approx(16 * 2048e9, rel=1e-3)
+    assert "matrix f32" not in peaks
+    assert "matrix peak f16 32.8 Tflop/s" in text_of(plot)
+
+
 def test_a_full_memory_link_puts_a_point_on_its_roof() -> None:
     """A million lines in and a million out: 72 MB in; 72 MB and 8 MB of requests out. At 16 GB/s: 5 ms.
 

@@ -148,6 +148,46 @@ def test_a_run_of_kernels_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
     assert everything["dram_bytes_read"] > whole["dram_bytes_read"]
 
 
+def _with_matrix(dump: bytes, kind: str, lanes: int) -> bytes:
+    """The dump of a kernel that also has so many lanes of matrix instructions of a type."""
+    rows = dump.decode().splitlines(keepends=True)
+    at = next(n for n, row in enumerate(rows) if f"CUs0.numVecOpsExecuted{kind} " in row)
+    name, value, *_ = rows[at].split()
+    rows[at] = f"{name} {int(value) + lanes} # number of vec ops\n"
+    rows.insert(at + 1, f"{name.removesuffix(kind)}MFMA{kind} {lanes} # number of vec ops\n")
+    return "".join(rows).encode()
+
+
+def test_operations_of_matrix_instructions_are_those_of_the_kernels_code(tmp_path: Path) -> None:
+    """4,096 lanes are 64 instructions, of 2 * 32 * 32 * 8 operations and of 2 * 32 * 32 * 2."""
+    name = "relu_fwd-100x32x16x16-u4"
+    dumps = [_with_matrix(_dump(name), kind, 4096) for kind in ("F16", "F32")]
+    (tmp_path / "stats.txt").write_bytes(one_after_another(*dumps))
+    codes = {"f16": [16384, 32]}, {"f32": [4096, 64]}
+    launches = [_launch(name) | {"matrix": code} for code in codes]
+    plain = counters(DATA / f"stats/{name}.txt.xz")
+    record = _record(tmp_path, launches, "stats.txt", engine="gem5-kernels", **_of("v24.0"))
+    table = kernel_table(record)
+    assert list(table["matrix_flops_f16"]) == [1_048_576, 0]
+    assert list(table["matrix_flops_f32"]) == [0, 262_144]
+    assert list(table["matrix_cycles"]) == [2048, 4096]
+    assert list(table["flops"]) == [plain["flops"] + 1_048_576, plain["flops"] + 262_144]
+    assert list(table["vector_flops_f32"]) == [plain["flops"]] * 2
+    whole = read_record(record)
+    assert isinstance(whole, Row)
+    assert whole.counters["flops"] == 2 * plain["flops"] + 1_048_576 + 262_144
+    assert whole.counters["matrix_cycles"] == 6144
+    facts = _of("v24.0")
+    facts["release_facts"]["without_matrix_time"] = "gfx942"
+    for dump, told in ((dumps[0], True), (_dump(name), False)):
+        (tmp_path / "one.txt").write_bytes(dump)
+        row = read_record(_record(tmp_path, launches[:1], "one.txt", engine="gem5-kernels", **facts))
+        assert isinstance(row, Row)
+        assert any("no time of gfx942's matrix" in each for each in row.findings) is told
+    unknown = kernel_table(_record(tmp_path, [launches[0], _launch(name)], "stats.txt", **_of("v24.0")))
+    assert unknown["flops"].isna().tolist() == unknown["matrix_cycles"].isna().tolist() == [False, True]
+
+
 def test_launches_of_which_the_first_workgroups_ran(tmp_path: Path) -> None:
     """As if the first kernel's 8 workgroups, two at a time, were the first of 80 that follow evenly."""
     (tmp_path / "stats.txt").write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
