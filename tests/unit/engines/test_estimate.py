@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from sweep_texts import HEAD, one
 
 from apuflow.configure import load_sweep
+from apuflow.core.errors import EngineError
 from apuflow.engines import estimate, get_engine
 from apuflow.plan.points import points
 from apuflow.score.errors import recorded
@@ -57,3 +59,15 @@ def test_a_point_that_the_preview_does_not_know_leaves_the_others_their_own_cost
     unknown = {p.options["mem-type"] for p, s in zip(chosen, seconds, strict=True) if s is None}
     assert unknown == {"HBM_1000_4H_1x128"} and set(known) == {1, 1000}
     assert known[1000] > 10 * known[1]
+
+
+def test_a_kernel_that_cannot_be_executed_stops_no_plan(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen with scratch instructions of gfx942: the interpreter's error ended the whole workflow."""
+
+    def broken(_points: object, _defaults: object) -> object:
+        raise EngineError("unknown instruction")
+
+    monkeypatch.setattr("apuflow.preview.run", broken)
+    (root / "configs/sweeps/one.yaml").write_text(HEAD.replace("[preview]", "[gem5-kernels]"))
+    chosen = points(load_sweep("one", root), "softmax_fwd", root)
+    assert estimate.each_point(chosen, lower_bound=False, root=root) == [None]

@@ -204,8 +204,7 @@ def _kinds(operation: Operation) -> Iterator[Variant]:
                 )
             )
         if letter in "hfd":
-            kinds = [("zero" if text == "0" else kind, text) for kind, text in kinds]
-            kinds += [("zero", "0")] * (("zero", "0") not in kinds)
+            kinds = [(kind, text if text != "0" else "1") for kind, text in kinds] + [("zero", "0")]
         for kind in kinds:
             signed = kind[0] in ("constant", "zero")
             yield Variant(kinds={place: kind}, range=_signed(operation) if signed else frozenset())

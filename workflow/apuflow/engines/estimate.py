@@ -15,7 +15,7 @@ from pathlib import Path
 
 from apuflow.configure.point import Point
 from apuflow.core import paths
-from apuflow.core.errors import AnalysisError, NotModelled
+from apuflow.core.errors import AnalysisError, ApuflowError
 from apuflow.core.record import Status, read_run
 from apuflow.core.units import size_bytes
 
@@ -90,10 +90,10 @@ def each_point(points: Sequence[Point], *, lower_bound: bool, root: Path = Path(
 
 
 def _counted(points: Sequence[Point]) -> list[float | None]:
-    """Seconds by the preview's counts; None for the points alone that it does not know."""
+    """Seconds by the preview's counts; None for the points alone that it does not know, or cannot execute."""
     try:
         return list(from_preview(points))
-    except NotModelled:
+    except ApuflowError:
         return [None] if len(points) == 1 else [_counted([point])[0] for point in points]
 
 
