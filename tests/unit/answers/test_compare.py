@@ -72,3 +72,10 @@ def test_a_value_that_one_side_lacks_is_a_difference() -> None:
     assert "15239 recorded,            none here" in "\n".join(lines(RECORDED, lacking))
     assert "none recorded,           15239 here" in "\n".join(lines(lacking, RECORDED))
     assert " %)" not in "\n".join([*lines(RECORDED, lacking), *lines(lacking, RECORDED)])
+
+
+def test_a_counter_that_is_newer_than_the_table_is_left_out() -> None:
+    older = Answer(RECORDED.workload, RECORDED.values, frozenset({"gpu_cycles", "instructions"}))
+    here = Answer(RECORDED.workload, {**RECORDED.values, ("counter", "matrix_cycles"): "0"})
+    assert equal(differences(older, here))
+    assert not equal(differences(RECORDED, here))

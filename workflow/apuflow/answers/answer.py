@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
@@ -28,10 +28,16 @@ _HEAD: Final = ("kind", "name")
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of a point: ``values`` as text, by kind and name."""
+    """Result of a point.
+
+    Attributes:
+        values: as text, by kind and name.
+        counted: the counters of a recorded table; None: all.
+    """
 
     workload: str
     values: Mapping[tuple[Kind, str], str]
+    counted: Collection[str] | None = field(default=None, compare=False)
 
     def fact(self, name: str) -> str:
         """A fact by name; empty if there is none."""
@@ -84,7 +90,8 @@ def read(file: Path) -> tuple[Answer, ...]:
         for each, text in zip(values, line[2:], strict=True):
             if text:
                 each[kind, line[1]] = text
-    return tuple(Answer(name, each) for name, each in zip(head[2:], values, strict=True))
+    counted = frozenset(line[1] for line in lines[1:] if line[0] == "counter")
+    return tuple(Answer(name, each, counted) for name, each in zip(head[2:], values, strict=True))
 
 
 def recorded(engine: EngineName, root: Path) -> dict[str, Path]:
@@ -166,11 +173,15 @@ class Difference:
 
 
 def differences(recorded: Answer, here: Answer) -> tuple[Difference, ...]:
-    """All differences in the order of the table: facts, options, counters, rows."""
+    """All differences in the order of the table: facts, options, counters, rows.
+
+    Counters that apuflow did not have when the answer was recorded are left out.
+    """
     return tuple(
-        Difference(*key, recorded.values.get(key), here.values.get(key))
-        for key in dict.fromkeys((*recorded.values, *here.values))
-        if recorded.values.get(key) != here.values.get(key)
+        Difference(kind, name, recorded.values.get((kind, name)), here.values.get((kind, name)))
+        for kind, name in dict.fromkeys((*recorded.values, *here.values))
+        if recorded.values.get((kind, name)) != here.values.get((kind, name))
+        and not (kind == "counter" and recorded.counted is not None and name not in recorded.counted)
     )
 
 
