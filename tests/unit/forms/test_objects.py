@@ -22,6 +22,7 @@ float helper(float x) { return tanh(x); }
 __kernel void k(__global float *a) { a[get_global_id(0)] = OF(a[get_global_id(0)]); }
 """
 FILE = "vega/insts/vop3_cmp.cc"
+DOES = "gem5 compares the operands without their |x| and -x"
 SIGN = Row(
     "vop3", "v_cmp_nlt_f32", "wrong", frozenset({"abs0"}), source=f"{FILE}: Inst_VOP3__V_CMP_NLT_F32::execute"
 )
@@ -51,7 +52,7 @@ def test_a_run_on_a_gem5_with_a_table_names_the_forms_that_it_executes_wrongly(
     known = Known((Table((SIGN,)),))
     results = ProgramJudge((compiled["helper"],), known).results(tmp_path)
     assert results is not None
-    assert f"gem5 executes wrongly v_cmp_nlt_f32 with abs0: wrong result ({FILE})" in (results.note or "")
+    assert f"gem5 executes wrongly v_cmp_nlt_f32 with abs0: {DOES} ({FILE})" in (results.note or "")
     assert ProgramJudge((compiled["fabs"],), known).results(tmp_path) is None
 
 
@@ -68,7 +69,7 @@ def test_rows_of_one_kind_are_told_together() -> None:
     other = SIGN.__class__(**{**SIGN.__dict__, "instruction": "v_cmp_lt_f32"})
     stop = Row("vop2", "v_add_f16", "stops", frozenset(), message="unimplemented")
     assert told([SIGN, other, stop]) == (
-        f"v_cmp_nlt_f32, v_cmp_lt_f32 with abs0: wrong result ({FILE})",
+        f"v_cmp_nlt_f32, v_cmp_lt_f32 with abs0: {DOES} ({FILE})",
         "v_add_f16: gem5 ends: unimplemented",
     )
 
@@ -104,4 +105,4 @@ def test_a_certain_cause_is_named_alone(compiled: dict[str, Path]) -> None:
     """Of gem5 v24.1, each load with no active lane would be named in each wrong run."""
     some = Row("global", "global_load_dword", "stops", frozenset({"no_lane"}), message="panic")
     known = Known((Table((SIGN, some)),))
-    assert known.suspects([compiled["helper"]]) == (f"v_cmp_nlt_f32 with abs0: wrong result ({FILE})",)
+    assert known.suspects([compiled["helper"]]) == (f"v_cmp_nlt_f32 with abs0: {DOES} ({FILE})",)

@@ -242,7 +242,7 @@ def _doubts(compiled: _Compiled) -> Iterator[str]:
 
 def _known(compiled: _Compiled, known: Known, defects: Collection[DefectName]) -> Iterator[str]:
     """What is known of the instructions of kernels, before and after their code is changed."""
-    from apuflow.forms.objects import met, told
+    from apuflow.forms.objects import met, told, untried
 
     before = met(compiled.codes().values(), known.tables, certain=True)
     after = met(compiled.codes(defects).values(), known.tables, certain=True) if before else {}
@@ -250,6 +250,8 @@ def _known(compiled: _Compiled, known: Known, defects: Collection[DefectName]) -
     yield from (
         f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])
     )
+    if unknown := untried(compiled.codes(defects).values(), known.tables):
+        yield f"no suite tried {', '.join(unknown)}"
 
 
 def _refused(compiled: _Compiled, kernels: KernelsByCode) -> tuple[list[str], list[str]]:

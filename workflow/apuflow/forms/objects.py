@@ -13,6 +13,7 @@ from typing import Final
 from apuflow.core.errors import EngineError
 from apuflow.forms.decoded import features_of
 from apuflow.forms.form import Form
+from apuflow.forms.rules import rule_of
 from apuflow.forms.table import Row, Table
 from apuflow.interpret.as_gem5 import imitated
 from apuflow.interpret.encodings import Instruction, decode
@@ -118,6 +119,16 @@ def worst(form: Form, tables: Sequence[Table]) -> Row | None:
     return max(bad, key=lambda row: row.certain, default=None)
 
 
+def untried(objects: Iterable[Path], tables: Sequence[Table]) -> tuple[str, ...]:
+    """Forms of which no table knows anything. Every suite's kernels end with S_ENDPGM."""
+    return tuple(
+        str(form)
+        for form in sorted({form for path in objects for form in forms_of(path)})
+        if form.instruction != "s_endpgm"
+        and not any(table.of(form.encoding, form.instruction, form.features) for table in tables)
+    )
+
+
 def not_imitated(
     objects: Iterable[Path], tables: Sequence[Table], defects: Collection[str]
 ) -> tuple[str, ...]:
@@ -136,7 +147,9 @@ def told(rows: Collection[Row]) -> tuple[str, ...]:
     kinds: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         words = " ".join(sorted(row.features))
-        end = f"gem5 ends: {row.message}" if row.verdict == "stops" else "wrong result"
+        rule = rule_of(row.encoding, row.instruction, row.features)
+        does = f"gem5 {rule.gem5}" if rule else "wrong result"
+        end = f"gem5 ends: {row.message}" if row.verdict == "stops" else does
         kinds.setdefault((words, end, row.source.partition(":")[0]), []).append(row)
     lines = []
     for (words, end, source), some in kinds.items():
