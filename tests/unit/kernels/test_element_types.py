@@ -10,7 +10,7 @@ import pytest
 from own_programs import program
 
 from apuflow.kernels.element_types import NUMPY_TYPES, ElementType, numbers, rounded, stored
-from apuflow.kernels.program import Fill, OwnBuffer, guest_contents, initial_value
+from apuflow.kernels.program import Fill, Output, OwnBuffer, guest_contents, initial_value
 from apuflow.kernels.reference import tolerance
 
 
@@ -68,5 +68,5 @@ def test_contents_of_bfloat16(tmp_path: Path) -> None:
 )
 def test_tolerances_follow_the_type(kind: ElementType, allowed: float) -> None:
     """16 bits: two units in the last place of the largest element (fractions of 10 and 7 bits)."""
-    assert tolerance(program(), OwnBuffer("x", kind, 1, Fill())) == allowed
-    assert tolerance(program(tolerance=0.5), OwnBuffer("x", kind, 1, Fill())) == 0.5
+    assert tolerance(program(), Output("x", kind, 1)) == allowed
+    assert tolerance(program(tolerance=0.5), Output("x", kind, 1)) == 0.5
