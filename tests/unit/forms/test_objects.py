@@ -106,3 +106,14 @@ def test_a_certain_cause_is_named_alone(compiled: dict[str, Path]) -> None:
     some = Row("global", "global_load_dword", "stops", frozenset({"no_lane"}), message="panic")
     known = Known((Table((SIGN, some)),))
     assert known.suspects([compiled["helper"]]) == (f"v_cmp_nlt_f32 with abs0: {DOES} ({FILE})",)
+
+
+def test_what_gem5_said_names_the_instruction_alone(compiled: dict[str, Path]) -> None:
+    """The line in gem5's sources is another one in each release."""
+    text = "compute_unit.cc:394: panic: LM write counter for wavefront non-zero"
+    some = Row("global", "global_store_dword", "stops", frozenset({"no_lane"}), message=text)
+    known = Known((Table((SIGN, some)),))
+    assert "global_store_dword" in {form.instruction for form in forms_of(compiled["helper"])}
+    assert known.explained(f"it ended: {text.replace('394', '401')}", [compiled["helper"]]).endswith(
+        f"executes wrongly global_store_dword with no_lane: gem5 ends: {text}"
+    )

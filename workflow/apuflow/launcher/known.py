@@ -29,7 +29,9 @@ class Known:
         others = " and ".join(self.measured_on)
         return f"gem5 (as measured on {others})" if others else "gem5"
 
-    def suspects(self, objects: Iterable[Path], *, certain: bool = False) -> tuple[str, ...]:
+    def suspects(
+        self, objects: Iterable[Path], *, certain: bool = False, message: str = ""
+    ) -> tuple[str, ...]:
         """A line for each kind of instruction in the code objects that gem5 executes otherwise.
 
         Finds nothing in files that are no code objects.
@@ -37,6 +39,7 @@ class Known:
         Args:
             certain: only what gives wrong values in a run that completes, whatever the operands are. Else
                 that comes first, too: what depends on operands is named where nothing else is.
+            message: what gem5 said: instructions that it ended at with the same words are named alone.
         """
         if not self.tables:
             return ()
@@ -47,12 +50,18 @@ class Known:
         except EngineError:
             return ()
         rows = [row for row in found if row.verdict == "wrong" or not certain]
-        return told([row for row in rows if row.certain] or rows)
+        same = [row for row in rows if (words := _words(row.message)) and words in message]
+        return told(same or [row for row in rows if row.certain] or rows)
 
     def explained(self, text: str, objects: Iterable[Path]) -> str:
         """``text`` with the result of :meth:`suspects`, if any."""
-        named = "; ".join(self.suspects(objects))
+        named = "; ".join(self.suspects(objects, message=text))
         return f"{text}; {self.gem5} executes wrongly {named}" if named else text
+
+
+def _words(message: str) -> str:
+    """A message without its place in gem5's sources, which differs between releases, and its cut end."""
+    return message.partition(": ")[2].removesuffix("...")
 
 
 NOTHING: Final = Known()
