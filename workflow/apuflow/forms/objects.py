@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -84,15 +85,16 @@ def _decoded(image: Image, places: Iterable[tuple[int, int]]) -> Iterator[Instru
 
 
 def _run(words: tuple[int, ...], address: int, isa: IsaName) -> Iterator[Instruction]:
+    """Instructions, in gfx90a's code also those that a change wrote with gfx942's numbers."""
     place = 0
     while place < len(words):
-        try:
-            found = decode([*words[place : place + 3], 0, 0][:3], address + 4 * place, isa)
-        except EngineError:
-            place += 1
-            continue
-        yield found
-        place += found.size // 4
+        found = None
+        for each in (isa, "gfx940") if isa == "gfx90a" else (isa,):
+            with suppress(EngineError):
+                found = found or decode([*words[place : place + 3], 0, 0][:3], address + 4 * place, each)
+        if found is not None:
+            yield found
+        place += found.size // 4 if found else 1
 
 
 def met(
