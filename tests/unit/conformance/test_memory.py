@@ -28,7 +28,8 @@ pytestmark = pytest.mark.usefixtures("clang")
 ISAS: tuple[IsaName, ...] = ("gcn3", "vega")
 ENCODINGS = {
     "scalar_memory": ("smem",),
-    "memory": ("flat", "global", "scratch"),
+    "memory": ("flat", "global"),
+    "private": ("scratch",),
     "buffers": ("mubuf", "mtbuf"),
     "lds": ("ds",),
 }
@@ -58,7 +59,7 @@ def run(some: Iterable[Case]) -> Iterator[tuple[Case, Values]]:
 @pytest.mark.parametrize("module", ENCODINGS)
 def test_words_and_trials_of_each_instruction(module: str, isa: IsaName) -> None:
     some = made(module, isa)
-    reasons = importlib.import_module(f"apuflow.conformance.{module}").NOT_GENERATED
+    reasons = getattr(importlib.import_module(f"apuflow.conformance.{module}"), "NOT_GENERATED", {})
     names = {name for (encoding, _), name in opcodes(isa).items() if encoding in ENCODINGS[module]}
     left = {name for name in names if isa == "gcn3" and "_d16_" in name and module == "buffers"}
     assert names - {case.form.instruction for case in some} == names & reasons.keys() | left
@@ -439,3 +440,29 @@ def test_buffer_loads_to_lds() -> None:
         goal = np.broadcast_to((512 + fixed(case)) // 4 + np.arange(64), value.shape)
         lds[rounds, goal] = np.where(active(case), value, lds[rounds, goal])
         np.testing.assert_array_equal(lds_after(values).view("<u4"), lds, str(case.form))
+
+
+def test_private_memory_is_a_lanes_own_whatever_lies_between() -> None:
+    """The bytes of each lane, from the words that it was filled with ("Vega" manual, scratch space)."""
+    for case, values in run(each for each in made("private", "vega") if "d16" not in each.form.instruction):
+        size = width_of(case)
+        held = np.ascontiguousarray(case.vectors["v40"].transpose(0, 2, 1)).view(np.uint8)
+        where = given(case, "v2" if "v2" in case.vectors else "s61") + 16 * ("offset" in case.form.features)
+        active = np.ones((ROUNDS, 64), np.bool_)
+        if "s42" in case.scalars:
+            bits = np.ascontiguousarray(case.scalars["s42"]).view(np.uint8)
+            active = np.unpackbits(bits, axis=1, bitorder="little").astype(np.bool_)
+        for one, lane in np.ndindex(ROUNDS, 64):
+            place = int(np.broadcast_to(where, (ROUNDS, 64))[one, lane])
+            mine, got = held[one, lane].copy(), values.rows[one, :, lane]
+            if "store" in case.form.instruction:
+                if active[one, lane]:
+                    sent = np.ascontiguousarray(case.vectors["v8"][one, :, lane]).view(np.uint8)
+                    mine[place : place + size] = sent[:size]
+                assert (np.ascontiguousarray(got).view(np.uint8) == mine).all(), case.text
+            elif active[one, lane]:
+                taken = int.from_bytes(mine[place : place + abs(size)].tobytes(), "little", signed=size < 0)
+                words = [taken >> 32 * word & 0xFFFFFFFF for word in range(max(1, size // 4))]
+                assert got.tolist() == words, case.text
+            else:
+                assert (got == POISON).all(), case.text

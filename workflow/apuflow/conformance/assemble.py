@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.conformance.case import LDS_BYTES, MEMORY_BYTES, ROUNDS, Case, Words
+from apuflow.conformance.case import LDS_BYTES, MEMORY_BYTES, PRIVATE_BYTES, ROUNDS, Case, Words
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GCN3, gpu
 from apuflow.interpret.image import ISA_OF
@@ -84,6 +84,7 @@ class Assembled:
             repr(
                 (
                     *(_VERSION, str(case.form), self.words, self.isa, case.results, case.before, case.after),
+                    *(("private",) if case.private else ()),
                     *(case.memory, case.lds, [(name, value.shape) for name, value in _inputs(case)]),
                 )
             ).encode()
@@ -212,14 +213,15 @@ def object_text(some: Sequence[Assembled], gfx: str) -> str:
         vectors = ACCUMULATION + 32 if each.isa in ("gfx908", "gfx90a", "gfx940") else vectors
         modes = {"ieee": 0, "denorm": 0} if _MULTIPLES.intersection(each.case.form.features) else _MODES
         sizes = {"vectors": vectors, "scalars": scalars, "lds": LDS_BYTES}
-        parts.append(_DESCRIPTOR.format(name=f"k{number}", **sizes, **modes))
+        private = _PRIVATE if each.case.private else ""
+        parts.append(_DESCRIPTOR.format(name=f"k{number}", private=private, **sizes, **modes))
     return "\n".join(parts) + "\n"
 
 
 _MODES: Final = {"ieee": 1, "denorm": 3}
 _MULTIPLES: Final = frozenset({"mul2", "mul4", "div2"})
 """Words of OMOD, which acts without IEEE and subnormal results alone ("MI200" manual, 6.2.2)."""
-_DESCRIPTOR: Final = """.amdhsa_kernel {name}
+_DESCRIPTOR: Final = """.amdhsa_kernel {name}{private}
  .amdhsa_user_sgpr_kernarg_segment_ptr 1
  .amdhsa_system_sgpr_workgroup_id_x 1
  .amdhsa_group_segment_fixed_size {lds}
@@ -233,6 +235,16 @@ _DESCRIPTOR: Final = """.amdhsa_kernel {name}
  .amdhsa_ieee_mode {ieee}
  .amdhsa_dx10_clamp 1
 .end_amdhsa_kernel"""
+_PRIVATE: Final = f"""
+ .amdhsa_user_sgpr_private_segment_buffer 1
+ .amdhsa_user_sgpr_flat_scratch_init 1
+ .amdhsa_system_sgpr_private_segment_wavefront_offset 1
+ .amdhsa_private_segment_fixed_size {PRIVATE_BYTES}"""
+_PRIVATE_BEGIN: Final = (
+    *("s_add_u32 flat_scratch_lo, s6, s9", "s_addc_u32 flat_scratch_hi, s7, 0"),
+    *("s_mov_b64 s[0:1], s[4:5]", "s_mov_b32 s2, s8"),
+)
+"""FLAT_SCRATCH; arguments and the workgroup's number go where kernels without private memory have them."""
 _WAIT: Final = "s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)"
 
 
@@ -258,6 +270,7 @@ def kernel_text(each: Assembled, gfx: str) -> str:
     data = each.input_data()
     given = {register.name for register in (*rows, *scalars)}
     lines = [
+        *(_PRIVATE_BEGIN if case.private else ()),
         *("s_load_dwordx4 s[80:83], s[0:1], 0x0", "s_load_dwordx2 s[8:9], s[0:1], 0x10", _WAIT),
         *(f"s_mul_i32 s84, s2, {data.shape[1] * _ROW}", "s_add_u32 s80, s80, s84", "s_addc_u32 s81, s81, 0"),
         *(f"s_mul_i32 s84, s2, {each.rows * _ROW}", "s_add_u32 s82, s82, s84", "s_addc_u32 s83, s83, 0"),

@@ -16,6 +16,8 @@ ROUNDS: Final = 8
 MEMORY_BYTES: Final = 1 << 16
 """Of the buffer that memory instructions access. Lanes of all rounds share it."""
 LDS_BYTES: Final = 4096
+PRIVATE_BYTES: Final = 64
+"""Of a work-item, in cases with private memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,7 @@ class Case:
         memory: whether s[8:9] holds the address of a buffer of ``MEMORY_BYTES``, with a fixed random
             content, which is a result as well, and s[12:15] the descriptor of that buffer.
         lds: whether LDS is a result: ``LDS_BYTES`` that hold a fixed random content before.
+        private: whether the kernel has private memory, ``PRIVATE_BYTES`` of which nothing is known before.
         tolerance: units in the last place that the manual allows a float result to differ.
         floats: bits of a float result (16, 32, 64), of which all NaN are equal; 0: bits count.
     """
@@ -53,5 +56,6 @@ class Case:
     after: tuple[str, ...] = ()
     memory: bool = False
     lds: bool = False
+    private: bool = False
     tolerance: float = 0.0
     floats: int = 0

@@ -14,7 +14,17 @@ from apuflow.core.gpus import GCN3, gpu
 from apuflow.forms.form import Form
 
 IsaName: TypeAlias = Literal["gcn3", "vega"]
-GENERATORS: Final = ("vector", "scalar", "scalar_memory", "memory", "buffers", "lds", "matrix", "packed")
+GENERATORS: Final = (
+    "vector",
+    "scalar",
+    "scalar_memory",
+    "memory",
+    "private",
+    "buffers",
+    "lds",
+    "matrix",
+    "packed",
+)
 """Modules beside this one, each with ``cases(isa)``."""
 
 

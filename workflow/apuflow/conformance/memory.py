@@ -1,9 +1,9 @@
-"""Trials of FLAT, GLOBAL and SCRATCH instructions."""
+"""Trials of FLAT and GLOBAL instructions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -32,12 +32,6 @@ _MAIN: Final = frozenset(
 """Instructions that are tried in all ways; the others in some."""
 SUMS: Final = re.compile(r"(add|sub|rsub|[su]?min|[su]?max|and|or|xor|inc|dec)(_x2|_[uib]\d\d)?")
 """Atomics whose result at one address does not depend on the lanes' order."""
-NOT_GENERATED: Final[Mapping[str, str]] = {
-    name: "it needs private memory, which the trials' kernels do not have"
-    for (encoding, _), name in opcodes("vega").items()
-    if encoding == "scratch"
-}
-"""Instructions without a trial, and why."""
 
 
 def cases(isa: IsaName) -> Iterator[Case]:
