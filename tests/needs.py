@@ -151,12 +151,13 @@ NEEDS = (
 ANYWHERE = (
     # They reckon, and read and write files, in Python alone.
     *(f"unit/analysis/{room}" for room in ("counters", "figures", "metrics", "report", "tables")),
-    *(f"unit/{room}" for room in ("configure", "dnnmark", "preview", "suites")),
+    *(
+        f"unit/{room}"
+        for room in ("configure", "dnnmark", "gem5", "preflight", "preview", "results", "sampling")
+    ),
+    *("unit/statsnet", "unit/suites"),
     *(f"unit/plan/test_{name}.py" for name in ("members", "runs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
-    "unit/statsnet",
-    *(f"unit/results/test_{name}.py" for name in ("kernel_rows", "write")),
-    *(f"unit/sampling/test_{name}.py" for name in ("estimate", "suites")),
     *(f"unit/score/test_{name}.py" for name in ("errors", "runs")),
     *(f"unit/test_{name}.py" for name in ("frozen", "fuzz_inputs", "kubernetes_docs")),
     # Their tools are Python packages.
