@@ -15,7 +15,7 @@ from apuflow.configure.catalogue import CHOICE_CHANGES, Option, catalogue
 from apuflow.configure.gem5_build import Build
 from apuflow.configure.image_source import ImageSource, Repair
 from apuflow.configure.kernel_file import ArgumentFile, BufferFile, ContentsFile, LaunchFile
-from apuflow.configure.loading import load_release, release_names, suite_names
+from apuflow.configure.loading import release_names, suite_names
 from apuflow.configure.release import Capabilities, Gem5Source, Miopen, Release, ReleaseImage, Source
 from apuflow.configure.site import Dnnmark, Gem5Build, Image, Mirrors, Site
 from apuflow.configure.suite import SuiteFile, load_suite
@@ -24,8 +24,6 @@ from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
 from apuflow.core import paths
-from apuflow.forms.changes import changes_file
-from apuflow.forms.changes import read as read_changes
 from apuflow.forms.rules import rule_of, rules
 from apuflow.forms.table import WEIGHT, Table, measured, read
 from apuflow.operations.registry import kinds_text
@@ -122,7 +120,7 @@ def options_text() -> str:
 
 
 def rules_text(root: Path = Path()) -> str:
-    """What gem5 does otherwise than the GPU, and the number of instructions of each build that do."""
+    """What gem5 does otherwise than the GPU, and of how many instructions in each build."""
     found = {
         f"{name} {build.removesuffix('_X86')}": table for (name, build), table in _measured(root).items()
     }
@@ -133,10 +131,9 @@ def rules_text(root: Path = Path()) -> str:
                 rule = rule_of(row.encoding, row.instruction, row.features)
                 counts[name][rule.name if rule else ""].add(row.instruction)
     rows = [
-        (rule.name, rule.gem5, rule.gpu, rule.by, *(str(len(of[rule.name]) or "") for of in counts.values()))
-        for rule in rules()
+        (rule.name, rule.gem5, *(str(len(of[rule.name]) or "") for of in counts.values())) for rule in rules()
     ]
-    return _table(("what", "gem5", "GPU", "according to", *found), rows)
+    return _table(("what", "gem5", *found), rows)
 
 
 def conformance_text(root: Path = Path()) -> str:
@@ -151,26 +148,6 @@ def conformance_text(root: Path = Path()) -> str:
 def _measured(root: Path) -> Mapping[tuple[str, str], Table]:
     known = release_names(root)
     return {key: read(file) for key, file in sorted(measured(root).items()) if key[0] in known}
-
-
-def changes_text(root: Path = Path()) -> str:
-    """Forms that are right on gem5 after each change of code, of those that are not right without it."""
-    named = [
-        (name, build) for name in release_names(root) for build in load_release(name, root).build_targets
-    ]
-    files = {f"{name} {build}": root / changes_file(name, build) for name, build in named}
-    files = {name: file for name, file in files.items() if file.exists()}
-    found: dict[str, dict[str, list[int]]] = {}
-    for name, file in files.items():
-        for change in read_changes(file):
-            for defect in change.changes if change.verdict != "right" else ():
-                counts = found.setdefault(defect, {}).setdefault(name, [0, 0])
-                counts[:] = counts[0] + change.right, counts[1] + change.changed
-    rows = [
-        (f"`{defect}`", *(f"{of[name][0]:,} of {of[name][1]:,}" if name in of else "" for name in files))
-        for defect, of in sorted(found.items())
-    ]
-    return _table(("change for", *files), rows)
 
 
 def suites_text(root: Path = Path()) -> str:
@@ -305,6 +282,5 @@ _PARTS: dict[str, Callable[[], str]] = {
     "steps": steps_text,
     "rules": rules_text,
     "conformance": conformance_text,
-    "conformance-changes": changes_text,
 }
 """Tables that are no model's, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from apuflow.configure import Release
@@ -64,14 +64,6 @@ def _fate(
         return "silent"
     if gpu(name).runs_as and reason(text, list(words), release.options_of, [table], ISA_OF[name]):
         return "refused"
-    return "named" if any(_named(row, features, table) for features in _decoded(words, name)) else "silent"
-
-
-def _decoded(words: tuple[int, ...], name: str) -> Iterator[frozenset[str]]:
-    yield features_of(decode([*words, 0, 0][:3], 0x1000, ISA_OF[name]))
-
-
-def _named(row: Row, features: Collection[str], table: Table) -> bool:
-    """Whether the words of the decoded instruction lead to a row that is not right."""
+    features = features_of(decode([*words, 0, 0][:3], 0, ISA_OF[name]))
     found = table.of(row.encoding, row.instruction, features)
-    return found is not None and found.verdict in ("wrong", "stops")
+    return "named" if found is not None and found.verdict in ("wrong", "stops") else "silent"

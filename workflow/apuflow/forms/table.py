@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from apuflow.core import project
 from apuflow.core.errors import ConfigError
+from apuflow.core.files import Remembered
 from apuflow.forms.features import AT_RUN_TIME
 
 Verdict: TypeAlias = Literal["right", "unknown", "wrong", "stops"]
@@ -143,7 +144,7 @@ def text(table: Table) -> str:
     return out.getvalue()
 
 
-def read(path: Path) -> Table:
+def _read(path: Path) -> Table:
     """Read a table.
 
     Raises:
@@ -176,3 +177,6 @@ def read(path: Path) -> Table:
         words = frozenset(values.pop("features").split()) - {_NONE}
         rows.append(Row(**values, features=words))
     return Table(tuple(rows), about, counts)
+
+
+read: Final = Remembered(_read)

@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from apuflow.core.errors import ConfigError, EngineError
-from apuflow.core.files import atomic_write
+from apuflow.core.files import Remembered, atomic_write
 from apuflow.core.gpus import gpu
 from apuflow.miopen.elf import BrokenObject, CodeObject, read_code_object
 from apuflow.miopen.launch import Row
@@ -103,8 +104,8 @@ def host_compiler(
             message or "no clang with an AMDGPU target", key="clang", value=clang, remedy=remedy
         )
     bitcode = device_bitcode(device_libraries, remedy)
-    version = _output(program, "--version").partition("\n")[0]
-    if "amdgcn" not in _output(program, "--print-targets"):
+    version = _version(Path(program)).partition("\n")[0]
+    if "amdgcn" not in _targets(Path(program)):
         raise EngineError("this clang has no AMDGPU target", key="clang", value=program, remedy=remedy)
     command = (
         *(program, "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header"),
@@ -152,7 +153,7 @@ def library_flags(bitcode: Path, gfx: str, language: Literal["opencl", "hip"]) -
 
 def _release(program: str) -> int:
     """The number in ``clang version 19.1.7``; 0 without one."""
-    found = re.search(r"clang version (\d+)", _output(program, "--version"))
+    found = re.search(r"clang version (\d+)", _version(Path(program)))
     return int(found[1]) if found else 0
 
 
@@ -189,15 +190,19 @@ def run_on_host(command: Sequence[str], directory: Path, log: Path) -> int:
         ) from None
 
 
-def _output(program: str, option: str) -> str:
+def _output(program: Path, option: str) -> str:
     try:
         return subprocess.run(
-            [program, option], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+            [str(program), option], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise EngineError(
-            f"{program} {option} fails: {error}", key="clang", value=program, remedy="name another clang"
+            f"{program} {option} fails: {error}", key="clang", value=str(program), remedy="name another clang"
         ) from None
+
+
+_version = Remembered(partial(_output, option="--version"))
+_targets = Remembered(partial(_output, option="--print-targets"))
 
 
 def digest(*parts: str) -> str:
