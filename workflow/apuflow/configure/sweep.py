@@ -218,16 +218,16 @@ class Sweep(Variation):
     @field_validator("engines", mode="before")
     @classmethod
     def _known(cls, value: object) -> object:
-        items: object = [value] if isinstance(value, str) else value
+        items = [value] if isinstance(value, str) else value
         known = f"one of {', '.join(ENGINES)}"
-        if items == []:
+        if not isinstance(items, list):
+            return items
+        if not items:
             raise ValueProblem("the sweep names no engine", remedy=known)
-        for item in items if isinstance(items, list) else ():
+        for item in items:
             if item not in tuple(ENGINES):
                 raise ValueProblem("unknown engine", value=item, remedy=known)
-            if isinstance(items, list) and items.count(item) > 1:
-                raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
-        return items
+        return distinct(items, "the engine stands twice")
 
     @field_validator("workloads", "suites", mode="before")
     @classmethod

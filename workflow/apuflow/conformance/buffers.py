@@ -15,6 +15,7 @@ from apuflow.conformance.case import MEMORY_BYTES, PROCESSORS, ROUNDS, Case, Wor
 from apuflow.conformance.inputs import LANE, ROUND, flags, registers, words
 from apuflow.conformance.memory import (
     DATA,
+    MAIN,
     OFFSET,
     SUMS,
     TARGET,
@@ -41,14 +42,7 @@ _NOT_ON: Final[Mapping[str, Collection[str]]] = {
 _MOVED: Final = 45
 """Scalar register of the offset."""
 _STRIDE: Final = 64
-_INDEXED: Final = frozenset({"idxen", "swizzled"})
-_MAIN: Final = frozenset(
-    {
-        *("load_ubyte", "load_dword", "load_dwordx2", "load_dwordx3", "load_dwordx4", "load_short_d16"),
-        *("store_byte", "store_dword", "store_dwordx2", "store_dwordx3", "store_dwordx4", "store_short"),
-        *("atomic_add", "atomic_cmpswap", "atomic_add_x2", "atomic_cmpswap_x2"),
-    }
-)
+_MAIN: Final = MAIN - {"load_short_d16_hi"} | {"load_short_d16"}
 _TO_LDS: Final = frozenset({"load_ubyte", "load_sbyte", "load_ushort", "load_sshort", "load_dword"})
 _FORMATTED: Final[tuple[Features, ...]] = (("offen",), ("offen", "some_lanes"))
 _FORMATS: Final = {"x": 4, "xy": 11, "xyz": 13, "xyzw": 14}

@@ -21,7 +21,7 @@ memory before it."""
 _MASKS: Final = ("some_lanes", "one_lane", "no_lane")
 _PLACES: Final = ("strided", "random_places", "same_address", "unaligned", "across_lines", "across_pages")
 _FLAGS: Final = ("glc", "slc")
-_MAIN: Final = frozenset(
+MAIN: Final = frozenset(
     {
         *("load_ubyte", "load_dword", "load_dwordx2", "load_dwordx3", "load_dwordx4", "load_short_d16_hi"),
         *("store_byte", "store_short", "store_dword", "store_dwordx2", "store_dwordx3", "store_dwordx4"),
@@ -57,7 +57,7 @@ def _ways(kind: str, encoding: Encoding, isa: IsaName) -> Iterator[Features]:
     yield ("some_lanes",)
     if size > 1:
         yield ("unaligned",)
-    if kind not in _MAIN:
+    if kind not in MAIN:
         yield from list(_addressing(encoding, isa))[:3:2]
         return
     yield from _addressing(encoding, isa)
@@ -81,7 +81,7 @@ def _atomic_ways(kind: str, encoding: Encoding, isa: IsaName) -> Iterator[Featur
     yield ("glc", "some_lanes")
     if SUMS.fullmatch(kind.removeprefix("atomic_")):
         yield ("same_address",)
-    if kind in _MAIN:
+    if kind in MAIN:
         yield from (("random_places",), ("glc", "random_places"), ("slc",), ("one_lane",), ("no_lane",))
         yield from (("glc", *each) for each in _addressing(encoding, isa))
         yield from (("glc", "no_lane"), ("some_lanes",))
