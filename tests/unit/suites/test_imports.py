@@ -10,10 +10,11 @@ import needs
 import pytest
 
 from apuflow.core.errors import ConfigError
+from apuflow.suites.exported import read_torch
 from apuflow.suites.graph import imported
-from apuflow.suites.models import Graph, Node, read_onnx
+from apuflow.suites.models import Graph, Node
 from apuflow.suites.network import Network, read_network
-from apuflow.suites.traced import read_torch
+from apuflow.suites.onnx_file import read_onnx
 
 IMAGE = {"x": (1, 8, 9, 9), "y": (1, 8, 9, 9), "z": (1, 8, 9, 9), "w": (8, 8, 3, 3), "v": (8, 8, 2, 2)}
 PADDED = {"pads": (1, 1, 1, 1)}
@@ -190,7 +191,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 )
 def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        imported(read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+        imported(read_torch(f"{models}:{name}", "nx3x16x16"))
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name:
 def test_a_module_has_the_values_and_work_of_its_layers(
     models: str, tmp_path: Path, name: str, params: int, macs: int
 ) -> None:
-    found = layers(tmp_path, read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+    found = layers(tmp_path, read_torch(f"{models}:{name}", "nx3x16x16"))
     assert (found.params, found.macs) == (params, macs)
     assert found.layers[-1].op == ("relu" if name in ("plain", "named") else "conv")
 
