@@ -99,7 +99,7 @@ class Vit(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         x = self.patches(images).flatten(2).transpose(1, 2)
-        x = torch.cat([self.first.expand(len(images), -1, -1), x], 1) + self.places
+        x = torch.cat([self.first.expand(images.shape[0], -1, -1), x], 1) + self.places
         return self.head(self.norm(self.layers(x))[:, 0])  # type: ignore[no-any-return]
 
 

@@ -147,7 +147,7 @@ def test_what_a_network_or_gpu_cannot_do_is_refused(
 
 
 def test_sizes_that_a_table_does_not_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match="no size cached"):
+    with pytest.raises(ConfigError, match="no open size cached"):
         specs("vit_b_16", cached=8)
     with pytest.raises(ConfigError, match="no network of operators"):
         specs("resnet18", sequence=8)

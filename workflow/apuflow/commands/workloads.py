@@ -96,7 +96,7 @@ def network(
     ),
     n: int = typer.Option(1, min=1, help="images of an iteration"),
     partial: bool = typer.Option(
-        False, "--partial", help="leave out operators that are not known, and say so"
+        False, "--partial", help="leave out operators that are not known; the suite names them"
     ),
 ) -> None:
     """Make a network of your own from an ONNX file or a PyTorch module: a table, and a suite.

@@ -151,6 +151,10 @@ class Exported:
         texts = tuple(self._text(size) for size in value.shape)
         self.symbolic[name] = texts
         self.shapes[name] = tuple(self._value(text) for text in texts)
+        if any(re.search(r"\bu\d", text) for text in texts):
+            self.problems.append(
+                (name, "", "how large it is depends on values of tensors: give it a fixed size")
+            )
         kind = str(value.dtype).removeprefix("torch.")
         self.types[name] = TYPES.get(kind, "")
         if kind not in TYPES and (value.is_floating_point() or value.is_complex()):

@@ -80,7 +80,7 @@ def export(torch: Any, model: Any, inputs: list[Input], names: dict[str, int]) -
             dim
             for node, one in zip(tensors, inputs, strict=True)
             for size, dim in zip(node.meta["val"].shape, one.dims, strict=True)
-            if isinstance(dim, str) and isinstance(size, int)
+            if isinstance(dim, str) and str(size).isdigit()
         }
         if not fixed:
             return program, samples

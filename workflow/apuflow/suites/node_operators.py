@@ -60,7 +60,7 @@ def _product(node: Node, graph: Graph) -> Iterator[Sized]:
     sizes: dict[str, str | int] = {"m": times(*left[:-1]), "n": columns, "k": left[-1]}
     if any(size != "1" for size in right[:-2]):
         sizes |= {"m": times(*left[-2:-1]), "batch": times(*graph.sizes(node.outputs[0])[:-2])}
-    yield "product", sizes | ({"transposed": 1} if turned else {})
+    yield "product", sizes | ({"transposed": 1} if turned or node.attributes.get("stored_turned") else {})
 
 
 def _convolution(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -201,7 +201,7 @@ def _recurrent(node: Node, graph: Graph) -> Iterator[Sized]:
     if len(sizes) != 3:
         raise NoRowError("its input has another number of dimensions than 3")
     pairs = [
-        graph.shapes[name] for name in node.inputs if name in graph.weights and len(graph.shapes[name]) > 1
+        graph.shapes[name] for name in node.inputs if name in graph.learnt and len(graph.shapes[name]) > 1
     ]
     steps, batch = (sizes[1], sizes[0]) if node.attributes.get("batch_first") else sizes[:2]
     for of_input, of_state in zip(pairs[::2], pairs[1::2], strict=True):

@@ -6,6 +6,7 @@ in the cache before them), ``layers``, and ``sizes`` of the suite's file. Only t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,12 +98,22 @@ class OperatorNetwork:
                 raise row.wrong(key, error.message, error.remedy or "correct the cell") from None
             yield Operator(number, row.text("name"), op, sizes, repeats, params, cache, choice.type or kind)
 
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """Names in the table's expressions."""
+        cells = (row.text(column) for row in self.rows for column in ("sizes", "repeats", "cache"))
+        values = (value for cell in cells for value in re.findall(r"(?:^|=)(\S*)", cell))
+        return frozenset(name for value in values for name in re.findall(r"[A-Za-z_]\w*", value))
+
     def _names(self, choice: Choice) -> dict[str, int]:
         names = dict(self.sizes)
         for name in CHOSEN:
             given = getattr(choice, name)
-            if given is not None and name not in names:
-                what, remedy = f"this network has no size {name}", f"its sizes: {', '.join(names)}"
+            if given is not None and name not in self._named:
+                what, remedy = (
+                    f"this network has no open size {name}",
+                    f"it has {', '.join(self._named & names.keys())}",
+                )
                 raise ConfigError(what, key=f"layer.{name}", value=given, remedy=remedy)
             names |= {} if given is None else {name: given}
         shards = choice.tensor_parallel

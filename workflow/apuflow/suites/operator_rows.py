@@ -85,7 +85,7 @@ class _Table:
         if not any(types):  # whole numbers: places of tokens, masks
             return
         if node.op == "MatMul" and node.inputs[1] in self._turned:
-            node = replace(node, attributes={**node.attributes, "transposed": 1})
+            node = replace(node, attributes={**node.attributes, "stored_turned": 1})
         known = operators(node, replace(self.graph, weights=frozenset(self._origin)))
         if known is None or known.why:
             self.problems.append((node.op, node.name, known.why if known else ""))

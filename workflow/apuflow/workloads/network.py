@@ -30,7 +30,7 @@ def add_network(
         model: an ONNX file, or ``package.module:Name`` or ``file.py:Name``.
         shape: of the inputs of a PyTorch module, as ``nx3x224x224`` (``suites.exported.inputs_of``).
         n: images of an iteration.
-        partial: leave out what is not known, and say so.
+        partial: leave out what is not known; the suite names it.
 
     A model whose operators are all layers becomes a table of layers, which can be trained; another one a
     table of operators.
