@@ -245,7 +245,7 @@ class _Resolvers:
         point = resolver.resolve(engine, (*machine, *keys))
         if point is None:
             return None
-        label = label_of(spec.kind, point.label)
+        label = label_of(spec.kind, *point.work.label, point.label)
         return replace(point, workload=paths.OPERATIONS, axes=dict((*machine, text)), label=label)
 
     def gfx(self, machine: Assignment) -> str:

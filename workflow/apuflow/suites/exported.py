@@ -136,7 +136,8 @@ class Exported:
         return []
 
     def _name(self, node: Any, prefix: str) -> str:
-        return self._alias.get(prefix + node.name, prefix + node.name)
+        name = f"{prefix}{node.name}"
+        return self._alias.get(name, name)
 
     def _attribute(self, module: Any, node: Any, prefix: str) -> None:
         if hasattr(getattr(module, str(node.target), None), "shape"):
@@ -297,7 +298,8 @@ def _over_pixels(axes: Any, dims: int) -> bool:
 def _copies(torch: Any, node: Any) -> bool:
     """Whether a tensor of that order in memory cannot be seen in the new shape without a copy."""
     source = next(iter(_tensors(node.args)), None)
-    before, after = source.meta.get("val") if source else None, node.meta["val"]
+    before: Any = source.meta.get("val") if source else None
+    after = node.meta["val"]
     if not hasattr(before, "stride") or not hasattr(after, "shape"):
         return False
     sizes, strides, shape = (

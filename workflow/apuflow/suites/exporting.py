@@ -41,7 +41,8 @@ def inputs_of(text: str) -> tuple[list[Input], dict[str, int]]:
 
     Raises ConfigError: it is no such text.
     """
-    found, names = [], {}
+    found: list[Input] = []
+    names: dict[str, int] = {}
     for part in text.split(","):
         shape, _, kind = part.partition(":")
         dims: list[int | str] = []
@@ -85,8 +86,7 @@ def export(torch: Any, model: Any, inputs: list[Input], names: dict[str, int]) -
         if not fixed:
             return program, samples
         inputs = [
-            Input(tuple(names[dim] if dim in fixed else dim for dim in one.dims), one.type)  # type: ignore[index,misc]
-            for one in inputs
+            Input(tuple(names[dim] if dim in fixed else dim for dim in one.dims), one.type) for one in inputs
         ]
         names = {name: value for name, value in names.items() if name not in fixed}
 

@@ -48,7 +48,7 @@ def _pointwise(node: Node, graph: Graph) -> Iterator[Sized]:
         given = node.inputs[1] if len(node.inputs) > 1 else ""
         power = node.attributes.get("exponent", next(iter(graph.constants.get(given, ())), None))
         op = {2: "square", 0.5: "sqrt", -0.5: "rsqrt"}.get(power, "pow")
-    yield op, {"elements": times(*graph.sizes(node.outputs[0]))}
+    yield str(op), {"elements": times(*graph.sizes(node.outputs[0]))}
 
 
 def _product(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -73,8 +73,9 @@ def _convolution(node: Node, graph: Graph) -> Iterator[Sized]:
     group = int(node.attributes.get("group", 1))
     if dims == 3:
         taps, pixels = math.prod(filters[2:]), times(*out[2:])
-        sizes = {"n": image[0], "c": image[1], "num_output": out[1], "taps": taps, "pixels": pixels}
-        yield "conv3d", sizes | ({"groups": group} if group > 1 else {})
+        volume: dict[str, str | int] = {"n": image[0], "c": image[1], "num_output": out[1]}
+        volume |= {"taps": taps, "pixels": pixels}
+        yield "conv3d", volume | ({"groups": group} if group > 1 else {})
         return
     window = _window(node, graph, filters[2:])
     sides = ("w",) if dims == 1 else ("h", "w")

@@ -202,7 +202,7 @@ def runs(
     name = DECODE if op == "attention" and sizes["queries"] == 1 else op
     shipped = TRITON.get(name)
     if name in own:
-        shape = shipped.shape(sizes, kind) if shipped else {**sizes, "type": kind}
+        shape: Mapping[str, Scalar] = shipped.shape(sizes, kind) if shipped else {**sizes, "type": kind}
         yield Run("", op, shape, shipped.launches(sizes) if shipped else 1, macs, own[name])
         return
     why = f"no kernel here computes {op} in {kind}" + (f" on {gfx}" if gfx else "")

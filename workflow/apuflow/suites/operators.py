@@ -147,9 +147,9 @@ def sizes_of(op: str, text: str, names: Sizes) -> dict[str, int]:
         what = f"operator {op} {'has no' if wrong[0] in given else 'lacks the'} size {wrong[0]}"
         raise ConfigError(what, key="sizes", value=text, remedy=f"its sizes: {kind_of(op).sizes}")
     found = {name: evaluate(given.get(name, str(value)), names, "sizes") for name, value in defaults.items()}
-    for name, value in found.items():
-        if value < (defaults[name] is None):
-            raise ConfigError(f"size {name} is {value}", key="sizes", value=text, remedy="1 or more")
+    for name, size in found.items():
+        if size < (defaults[name] is None):
+            raise ConfigError(f"size {name} is {size}", key="sizes", value=text, remedy="1 or more")
     return found
 
 
