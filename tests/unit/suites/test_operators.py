@@ -9,9 +9,11 @@ import needs
 import pytest
 from places import ROOT
 
+from apuflow.ask.question import described, question
 from apuflow.configure.suite import choice_of, load_suite
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.plan.points import members
 from apuflow.suites.operator_kernels import runs
 from apuflow.suites.operator_network import CacheMemory, read_operators
 from apuflow.suites.spec import Refused, Spec
@@ -112,6 +114,22 @@ def test_a_kernel_of_ones_own_takes_the_place_of_the_shipped_one() -> None:
     assert [name for name, spec in found.items() if isinstance(spec, Spec) and spec.kind == "my_flash"] == [
         "attention"
     ]
+
+
+def test_points_of_kernels_are_operations_of_the_sweep() -> None:
+    """Both engines of a sweep name them by their sizes; each knows the workload that describes it."""
+    settings = ["gfx-version=gfx942", "release=v24.1", "layers=1", "sequence=32", "type=half", "op=attention"]
+    key = "kernels.attention=triton_flash_attention,own_square"
+    [member] = members(question(described("llama3_8b", settings, ROOT), ROOT), ROOT)
+    [point] = member.points
+    assert (point.workload, point.kind, point.described_by) == (
+        "operations",
+        "kernels",
+        "triton_flash_attention",
+    )
+    assert point.label.startswith("triton_flash_attention_group4_head128_heads32_sequence32_")
+    with pytest.raises(ConfigError, match="not a parameter of this workload"):
+        members(question(described("llama3_8b", [*settings, key], ROOT), ROOT), ROOT)
 
 
 def test_devices_of_tensor_parallelism_share_heads_and_products() -> None:
