@@ -169,6 +169,20 @@ def hooked():
 class Named(Net):
     def forward(self, x): return F.relu(input=self.layers[0](x))
 def named(): return Named(conv(3, 8, 3))
+class Layered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.depth = conv(3, 8, 3, 2, 1), conv(8, 8, 3, padding=1, groups=8)
+        self.norm, self.up = nn.LocalResponseNorm(5), nn.ConvTranspose2d(16, 4, 2, 2)
+        self.act, self.drop, self.last = nn.ReLU6(inplace=True), nn.Dropout2d(), nn.Linear(4, 5)
+    def forward(self, x):
+        x = self.act(self.norm(self.first(x)))
+        y = self.drop(self.depth(x))
+        y += x
+        x = F.avg_pool2d(self.up(torch.cat([x, y], 1)), 3, 2, 1)
+        x = F.max_pool2d(x, kernel_size=3, stride=2, padding=1)
+        return self.last(x.mean((2, 3))).softmax(1)
+def layered(): return Layered()
 class Learnt(Net):
     def __init__(self):
         super().__init__(conv(3, 8, 1))
@@ -223,6 +237,19 @@ def test_a_module_has_the_values_and_work_of_its_layers(
     found = layers(tmp_path, read_torch(f"{models}:{name}", "nx3x16x16"))
     assert (found.params, found.macs) == (params, macs)
     assert found.layers[-1].op == ("relu" if name in ("plain", "named") else "conv")
+
+
+def test_functions_of_torch_are_layers_as_their_modules_are(models: str, tmp_path: Path) -> None:
+    """By hand: 16 pixels, 8 by stride 2; pooled by 3 at stride 2 with padding, 4; a window is the image."""
+    found = layers(tmp_path, read_torch(f"{models}:layered", "nx3x16x16"))
+    assert [(layer.op, layer.out_c, layer.out_h) for layer in found.layers] == [
+        *(("conv", 8, 8), ("lrn", 8, 8), ("relu6", 8, 8), ("conv", 8, 8), ("add", 8, 8), ("concat", 16, 8)),
+        *(("deconv", 4, 16), ("avgpool", 4, 8), ("maxpool", 4, 4), ("avgpool", 4, 1), ("fc", 5, 1)),
+        ("softmax", 5, 1),
+    ]
+    assert [layer.kernel for layer in found.layers[1:10]] == [
+        *((5, 5), (1, 1), (3, 3), (1, 1), (1, 1), (2, 2), (3, 3), (3, 3), (4, 4))
+    ]
 
 
 @pytest.mark.parametrize("kind", ["DOUBLE", "INT8"])

@@ -7,6 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
@@ -15,6 +16,13 @@ from apuflow.suites.models import Cells, Graph, Node, Problem
 from apuflow.suites.node_operators import VIEWS, cells, operators, times
 from apuflow.suites.operator_network import COLUMNS
 from apuflow.suites.operators import macs_of, sizes_of
+
+_LOST: Final = {
+    **dict.fromkeys(("Gemm", "Conv", "ConvTranspose"), (2, "The biases of products and convolutions.")),
+    "Attention": (3, "The masks of attention."),
+    "LogSoftmax": (0, "The logarithm behind a softmax."),
+}
+"""By operator: the place of an input that its row lacks, and a sentence about it."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +99,9 @@ class _Table:
             self.problems.append((node.op, node.name, known.why if known else ""))
             self._lost += int(node.attributes.get("macs", 0))
             return
-        if node.op == "LogSoftmax":
-            self.left_out.append("The logarithm behind a softmax.")
+        place, said = _LOST.get(node.op, (0, ""))
+        if any(node.inputs[place : place + 1]) and said:
+            self.left_out.append(said)
         kind = next(filter(None, types))
         for sized in known.rows:
             params = sum(self._learnt(name) for name in node.inputs)
