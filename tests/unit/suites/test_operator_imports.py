@@ -137,7 +137,7 @@ def test_what_is_not_known_is_named_and_can_be_left_out(models: str) -> None:
     assert "2 x cumsum" in str(said.value) and "--partial" in str(said.value)
     made = imported_operators(graph, partial=True)
     assert table(made.text) == [("product", "m=n n=16 k=16 transposed=1")]
-    assert "2 x cumsum" in made.left_out[0]
+    assert any("2 x cumsum" in said for said in made.left_out)
 
 
 def test_a_size_that_the_module_fixes_is_fixed(models: str) -> None:
