@@ -1,7 +1,7 @@
 """One operator on each element: y = f(a), or y = f(a, b) for add, sub, mul, div, maximum and minimum.
 
-OPERATOR: 0 copy, 1 add, 2 sub, 3 mul, 4 div, 5 maximum, 6 minimum, 7 relu, 8 sigmoid, 9 tanh, 10 silu, 11 exp,
-12 neg, 13 abs, 14 sqrt, 15 rsqrt, 16 square.
+OPERATOR: 0 copy, 1 add, 2 sub, 3 mul, 4 div, 5 maximum, 6 minimum, 7 relu, 8 sigmoid, 9 tanh, 10 silu,
+11 exp, 12 neg, 13 abs, 14 sqrt, 15 rsqrt, 16 square.
 """
 
 import triton
