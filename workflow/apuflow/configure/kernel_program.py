@@ -16,9 +16,9 @@ from apuflow.configure.kernel_file import (
     LaunchFile,
 )
 from apuflow.core.errors import ConfigError
+from apuflow.core.expression import evaluate, positive, text_with
 from apuflow.kernels import triton_launch
 from apuflow.kernels.element_types import ELEMENT_TYPES, TRITON_TYPES, ElementType
-from apuflow.kernels.expression import evaluate, positive, text_with
 from apuflow.kernels.iree_model import ModelProgram, model_program, read_model
 from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch
 from apuflow.kernels.sources import check_gpu, language, source_identity

@@ -61,6 +61,11 @@ class KernelsWork(Work):
 
     @property
     @override
+    def of_workload(self) -> str:
+        return self.name
+
+    @property
+    @override
     def device_bytes(self) -> int:
         return sum(buffer.size for buffer in self.buffers())
 
