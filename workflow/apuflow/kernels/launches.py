@@ -23,6 +23,7 @@ from apuflow.kernels.metadata import (
 )
 from apuflow.kernels.program import Given, KernelsByCode, OwnLaunch, OwnProgram
 from apuflow.launcher.dispatch_list import Argument
+from apuflow.miopen.launch import Extent
 
 _REAL = {"half": (2, "<e"), "float": (4, "<f"), "double": (8, "<d")}
 _BY_SIZE = {2: "half", 4: "float", 8: "double"}
@@ -45,7 +46,7 @@ def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[A
         )
     given = dict(zip(kernel.given, launch.arguments, strict=True))
     lds = dynamic_lds(kernel, launch)
-    hidden = _geometry(launch) | {"hidden_dynamic_lds_size": lds.size}
+    hidden = hidden_values(launch.grid, launch.workgroup, lds.size)
     block: list[Argument] = []
     end = 0
     for parameter in kernel.parameters:
@@ -134,14 +135,21 @@ def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Arg
     return (Argument(_WORDS[parameter.size], int(given.value) & (1 << 8 * parameter.size) - 1),)
 
 
-def _geometry(launch: OwnLaunch) -> dict[str, int]:
-    """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments)."""
-    values = {"hidden_grid_dims": 3 if launch.grid[2] > 1 else 2 if launch.grid[1] > 1 else 1}
-    for axis, grid, group in zip("xyz", launch.grid, launch.workgroup, strict=True):
+def hidden_values(grid: Extent, workgroup: Extent, lds: int) -> dict[str, int]:
+    """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments).
+
+    Args:
+        lds: bytes that the launch adds.
+    """
+    values = {
+        "hidden_grid_dims": 3 if grid[2] > 1 else 2 if grid[1] > 1 else 1,
+        "hidden_dynamic_lds_size": lds,
+    }
+    for axis, items, group in zip("xyz", grid, workgroup, strict=True):
         values[f"hidden_global_offset_{axis}"] = 0
-        values[f"hidden_block_count_{axis}"] = grid // group
+        values[f"hidden_block_count_{axis}"] = items // group
         values[f"hidden_group_size_{axis}"] = group
-        values[f"hidden_remainder_{axis}"] = grid % group
+        values[f"hidden_remainder_{axis}"] = items % group
     return values
 
 

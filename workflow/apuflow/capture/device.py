@@ -1,0 +1,369 @@
+"""The GPU of a program that is captured: answers its requests, executes its launches, keeps the journal."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from apuflow.capture.bundle import code_objects
+from apuflow.capture.journal import Address, Allocation, Contents, Journal, Launched, MemoryKind, Module
+from apuflow.capture.protocol import (
+    ADDRESS,
+    ALLOCATE,
+    KERNEL,
+    LAUNCH,
+    MODULE,
+    MOST_PARAMETERS,
+    PARAMETER,
+    PLACE,
+    PROPERTIES,
+    Request,
+    Status,
+)
+from apuflow.capture.source_lines import named_lines
+from apuflow.core.errors import EngineError
+from apuflow.core.gpus import Gpu
+from apuflow.interpret.image import load_image
+from apuflow.interpret.run import LIMIT, Launch, Machine, Value
+from apuflow.interpret.state import Memory, OutOfBounds, Place
+from apuflow.kernels.launches import hidden_values
+from apuflow.kernels.metadata import GEOMETRY, IGNORED, LDS_POINTER, Kernel, find_kernel, read_kernels
+from apuflow.miopen import elf
+from apuflow.miopen.launch import Extent
+
+BASE: Final = 1 << 44
+"""Address of the arena in the program and on the GPU: nothing else of a process lies there."""
+BYTES: Final = 1 << 38
+"""Of addresses, of which each is given out once; memory is taken where it is written."""
+CLOCK_KHZ: Final = 1_000_000
+LARGEST_WORKGROUP: Final = 1024
+_KINDS: Final[tuple[MemoryKind, ...]] = ("device", "host", "managed")
+_HOST_CALLS: Final[Mapping[str, str]] = {
+    "hidden_hostcall_buffer": "printf or assert",
+    "hidden_printf_buffer": "printf",
+    "hidden_heap_v1": "malloc or new",
+    "hidden_default_queue": "enqueue_kernel",
+    "hidden_multigrid_sync_arg": "grid.sync() of cooperative groups",
+}
+"""Hidden arguments behind which a runtime would be, and what a kernel does with them."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which launches are recorded, and whether launches are executed.
+
+    Attributes:
+        pattern: of the kernel's name, a regular expression. every: each of so many launches of a kernel.
+        first: most launches; None: all.
+        limit: wavefront instructions of a launch.
+    """
+
+    pattern: str = ""
+    every: int = 1
+    first: int | None = None
+    execute: bool = True
+    limit: int = LIMIT
+
+
+class Enough(Exception):
+    """As many launches are recorded as were wanted."""
+
+
+@dataclass
+class Device:
+    """A GPU with its memory.
+
+    Attributes:
+        units, memory_bytes: what it says of itself.
+        lines: whether messages may name source lines, for which a tool of LLVM runs.
+    """
+
+    gpu: Gpu
+    choice: Choice = Choice()
+    units: int = 4
+    memory_bytes: int = 8 << 30
+    journal: Journal = field(init=False)
+    descriptor: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(self.gpu.name)
+        self.descriptor = os.memfd_create("apuflow-gpu")
+        os.ftruncate(self.descriptor, BYTES)
+        self._map = mmap.mmap(self.descriptor, BYTES)
+        self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE)
+        self._machine = Machine({}, [], self._memory)
+        self._allocations: dict[int, Allocation] = {}
+        self._modules: list[Module] = []
+        self._kernels: list[tuple[Module, Kernel]] = []
+        self._launches: dict[str, int] = {}
+        self._count, self._used = 0, 0
+        self._directory = tempfile.TemporaryDirectory(prefix="apuflow-capture-")
+        self._answers: Mapping[Request, Callable[[bytes], tuple[Status, bytes]]] = {
+            Request.HELLO: self._hello,
+            Request.ALLOCATE: self._allocate,
+            Request.FREE: self._free,
+            Request.FIND: self._find,
+            Request.LOAD: self._load,
+            Request.KERNEL: self._kernel,
+            Request.VARIABLE: self._variable,
+            Request.LAUNCH: self._launch,
+            Request.REFUSE: self._refuse,
+        }
+
+    def answer(self, request: int, payload: bytes) -> tuple[Status, bytes]:
+        """Status and bytes of the reply to a request of the program.
+
+        Raises:
+            EngineError: the program cannot go on.
+            Enough: it need not.
+        """
+        return self._answers[Request(request)](payload)
+
+    def object_file(self, module: Module) -> Path:
+        """A module's code object as a file, while the device is there."""
+        return Path(self._directory.name) / f"{module.number}.co"
+
+    def _hello(self, _payload: bytes) -> tuple[Status, bytes]:
+        isa = self.gpu.isa
+        numbers = self.units, isa.wave_size, LARGEST_WORKGROUP, isa.lds_bytes, isa.vector_registers, CLOCK_KHZ
+        return Status.OK, PROPERTIES.pack(self.gpu.name.encode(), self.memory_bytes, *numbers)
+
+    def _allocate(self, payload: bytes) -> tuple[Status, bytes]:
+        size, kind = ALLOCATE.unpack(payload)
+        if not size or self._used + size > self.memory_bytes:
+            return Status.OUT_OF_MEMORY if size else Status.INVALID, ADDRESS.pack(0)
+        self._count += 1
+        self._used += size
+        place = self._memory.add(f"allocation {self._count}", size)
+        self._allocations[place.address] = Allocation(self._count, place, _KINDS[kind - 1])
+        return Status.OK, ADDRESS.pack(place.address)
+
+    def _free(self, payload: bytes) -> tuple[Status, bytes]:
+        found = self._allocations.pop(*ADDRESS.unpack(payload), None)
+        if found is None:
+            return Status.INVALID, b""
+        place = found.place
+        self._used -= place.size
+        self._memory.remove(place.name)
+        self._map.madvise(mmap.MADV_REMOVE, place.address - BASE, -(-place.size // 4096) * 4096)
+        return Status.OK, b""
+
+    def _find(self, payload: bytes) -> tuple[Status, bytes]:
+        found = self._owner(*ADDRESS.unpack(payload))
+        if found is None:
+            return Status.NOT_FOUND, PLACE.pack(0, 0, 0, 0)
+        kind = _KINDS.index(found.kind) if isinstance(found, Allocation) else 0
+        return Status.OK, PLACE.pack(found.place.address, found.place.size, kind + 1, 0)
+
+    def _owner(self, address: int) -> Allocation | Module | None:
+        """What an address lies in."""
+        name = self._memory.owner(address)
+        if name is None:
+            return None
+        kind, _, number = name.rpartition(" ")
+        if kind == "code object":
+            return self._modules[int(number)]
+        return self._allocations.get(self._memory.places[name].address)
+
+    def _load(self, payload: bytes) -> tuple[Status, bytes]:
+        found = code_objects(payload)
+        if self.gpu.name not in found:
+            raise EngineError(
+                "the program has no code for this GPU",
+                key="--gfx",
+                value=self.gpu.name,
+                remedy=f"its code is for {', '.join(found) or 'the host only'}: build it for {self.gpu.name}",
+            )
+        data, number = found[self.gpu.name], len(self._modules)
+        module = Module(number, data, Place("", 0, 0))
+        self.object_file(module).write_bytes(data)
+        module.place = self._machine.load(load_image(self.object_file(module)))
+        self._modules.append(module)
+        return Status.OK, MODULE.pack(number)
+
+    def _kernel(self, payload: bytes) -> tuple[Status, bytes]:
+        (number,), name = MODULE.unpack_from(payload), payload[MODULE.size :].decode()
+        module = self._modules[number]
+        file = self.object_file(module)
+        kernels = read_kernels(file)
+        if name not in (each.name for each in kernels):
+            return Status.NOT_FOUND, b""
+        kernel = find_kernel(kernels, name, file)
+        _check(kernel)
+        given = kernel.given[:MOST_PARAMETERS]
+        self._kernels.append((module, kernel))
+        head = KERNEL.pack(
+            *(len(self._kernels) - 1, kernel.argument_bytes, kernel.lds_bytes, kernel.private_bytes),
+            *(kernel.vector_registers, kernel.largest_workgroup, len(given), 0),
+        )
+        return Status.OK, head + b"".join(PARAMETER.pack(each.offset, each.size) for each in given)
+
+    def _variable(self, payload: bytes) -> tuple[Status, bytes]:
+        (number,), name = MODULE.unpack_from(payload), payload[MODULE.size :].decode()
+        module = self._modules[number]
+        for symbol in elf.symbols(module.data, elf.sections(module.data)):
+            if symbol.name == name:
+                address = module.place.address + symbol.value
+                return Status.OK, PLACE.pack(address, symbol.size, 1, 0)
+        return Status.NOT_FOUND, b""
+
+    def _refuse(self, payload: bytes) -> tuple[Status, bytes]:
+        function, _, remedy = payload.decode().partition("\n")
+        message = f"the program calls {function}, which apuflow's GPU does not have"
+        raise EngineError(message, value=function, remedy=remedy)
+
+    def _launch(self, payload: bytes) -> tuple[Status, bytes]:
+        number, lds, *sizes = LAUNCH.unpack_from(payload)
+        module, kernel = self._kernels[number]
+        grid, workgroup = _extent(sizes[:3]), _extent(sizes[3:])
+        self.journal.count += 1
+        if problem := self._geometry(kernel, grid, workgroup, lds):
+            self.journal.refused.append(f"launch {self.journal.count} of {kernel.name}: {problem}")
+            return Status.BAD_GEOMETRY, b""
+        given = bytearray(payload[LAUNCH.size :].ljust(kernel.argument_bytes, b"\0"))
+        hidden = hidden_values(grid, workgroup, lds)
+        for each in kernel.parameters:
+            if each.hidden and each.kind in hidden:
+                given[each.offset : each.offset + each.size] = hidden[each.kind].to_bytes(each.size, "little")
+        block = bytes(given)
+        started = self.journal.count
+        recorded = self._is_recorded(kernel)
+        addresses = tuple(self._addresses(kernel, block)) if recorded else ()
+        code = self._now(module, started) if recorded else None
+        run = 0
+        if self.choice.execute:
+            run = self._execute(
+                Launch(module.number, kernel.name, grid, workgroup, (Value(block),), lds), block
+            )
+        if code is not None:
+            self._keep(module, [each.contents for each in addresses])
+            self.journal.launches.append(
+                Launched(
+                    *(started, module, code, kernel.name, grid, workgroup, lds, block, addresses, run),
+                    weight=self.choice.every,
+                )
+            )
+        if self.choice.first == len(self.journal.launches):
+            raise Enough
+        return Status.OK, b""
+
+    def _geometry(self, kernel: Kernel, grid: Extent, workgroup: Extent, lds: int) -> str:
+        """Why the GPU does not take a launch; "": it does."""
+        items, most = math.prod(workgroup), min(kernel.largest_workgroup, LARGEST_WORKGROUP)
+        if not items or not math.prod(grid):
+            return f"a grid of {grid} work-items in workgroups of {workgroup}"
+        if items > most:
+            return f"a workgroup has {items} work-items, the kernel takes at most {most}"
+        if kernel.lds_bytes + lds > self.gpu.isa.lds_bytes:
+            return f"{kernel.lds_bytes + lds:,} bytes of LDS; a compute unit has {self.gpu.isa.lds_bytes:,}"
+        return ""
+
+    def _is_recorded(self, kernel: Kernel) -> bool:
+        if not re.search(self.choice.pattern, kernel.name):
+            return False
+        before = self._launches.get(kernel.name, 0)
+        self._launches[kernel.name] = before + 1
+        return before % self.choice.every == 0
+
+    def _execute(self, launch: Launch, block: bytes) -> int:
+        """Wavefront instructions of a launch that ran."""
+        began = time.monotonic()
+        try:
+            done = self._machine.run(launch, limit=self.choice.limit).total
+        except EngineError as error:
+            error.message = f"launch {self.journal.count}: {named_lines(error.message, self._code_places())}"
+            if isinstance(error, OutOfBounds):
+                error.remedy = f"correct the program. {self._arguments(launch, block)}"
+            raise
+        self.journal.seconds += time.monotonic() - began
+        self.journal.instructions += done
+        return done
+
+    def _code_places(self) -> Mapping[Path, Place]:
+        return {self.object_file(each): each.place for each in self._modules}
+
+    def _arguments(self, launch: Launch, block: bytes) -> str:
+        """The memory that a launch was given, in words."""
+        kernel = next(each for _, each in self._kernels if each.name == launch.kernel)
+        said = []
+        for number, each in enumerate(kernel.given, 1):
+            owner = self._owner(int.from_bytes(block[each.offset : each.offset + 8], "little"))
+            if each.kind == "global_buffer" and isinstance(owner, Allocation):
+                name = f" ({each.name})" if each.name else ""
+                size = f"{owner.place.size:,} bytes of {owner.kind} memory"
+                said.append(f"argument {number}{name} is {owner.place.name}, {size}")
+        return "; ".join(said)
+
+    def _addresses(self, kernel: Kernel, block: bytes) -> list[Address]:
+        """Every address in a launch's arguments, with what it points into."""
+        found = []
+        for each in kernel.given:
+            if each.kind == LDS_POINTER:
+                continue
+            for place in range(each.offset, each.offset + each.size - 7, 8):
+                address = int.from_bytes(block[place : place + 8], "little")
+                owner = self._owner(address)
+                if isinstance(owner, Module):
+                    raise EngineError(
+                        f"{kernel.name} gets the address of a variable of a code object",
+                        remedy="a workload has no such addresses: use the variable's name in the kernel",
+                    )
+                if owner is not None:
+                    contents = self._now(owner, self.journal.count)
+                    found.append(Address(place, contents, address - owner.place.address))
+        return found
+
+    def _now(self, what: Allocation | Module, launch: int) -> Contents:
+        """What a launch finds there: the same as the last one left, or something of the program's."""
+        view, known = self._memory.view(what.place.name), what.current
+        left = known if known is None else known.before if known.after is None else known.after
+        if known is None or not np.array_equal(left, view):
+            if known is not None and not self.choice.execute:
+                raise EngineError(
+                    f"the program changes memory that an earlier launch uses, before launch {launch}",
+                    value=what.place.name,
+                    remedy="leave --no-execute out: nobody knows what the launches would have written there",
+                )
+            number = what.number if isinstance(what, Allocation) else 0
+            what.current = Contents(number, view.copy(), set=bool(view.any()))
+        assert what.current is not None
+        return what.current
+
+    def _keep(self, module: Module, used: list[Contents]) -> None:
+        """Remember what a recorded launch has left."""
+        if not self.choice.execute:
+            return
+        for owner in (module, *self._allocations.values()):
+            current = owner.current
+            if current is not None and (owner is module or any(current is each for each in used)):
+                current.after = self._memory.view(owner.place.name).copy()
+
+
+def _extent(sizes: list[int]) -> Extent:
+    x, y, z = sizes
+    return x, y, z
+
+
+def _check(kernel: Kernel) -> None:
+    """Raise EngineError for a kernel that needs a runtime while it runs."""
+    for each in kernel.parameters:
+        if each.kind in _HOST_CALLS:
+            raise EngineError(
+                f"{kernel.name} uses {_HOST_CALLS[each.kind]}, which a GPU without a runtime does not have",
+                value=each.kind,
+                remedy="leave it out of the kernel; without optimization the compiler may claim it wrongly: "
+                "build with -O1 or more",
+            )
+        if each.hidden and each.kind not in GEOMETRY | IGNORED:
+            message = f"{kernel.name} wants {each.kind}, which only a runtime has"
+            raise EngineError(message, value=each.kind, remedy="change the kernel")

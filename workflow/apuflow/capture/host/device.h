@@ -1,0 +1,59 @@
+/* The device behind every front end (HIP, OpenCL): memory that the program shares with apuflow, and requests that
+ * apuflow answers. apuflow/capture/protocol.py has the other side of what is declared here. */
+#ifndef APUFLOW_DEVICE_H
+#define APUFLOW_DEVICE_H
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MOST_PARAMETERS = 256, LONGEST_NAME = 64 };
+
+enum status { OK, INVALID, OUT_OF_MEMORY, NOT_FOUND, NO_BINARY, BAD_GEOMETRY };
+
+enum memory { DEVICE_MEMORY = 1, HOST_MEMORY, MANAGED_MEMORY };
+
+struct properties {
+    char gfx[LONGEST_NAME];
+    uint64_t memory;
+    uint32_t units, wave, largest_workgroup, lds, registers, clock_khz;
+};
+
+/* What an address belongs to. */
+struct place {
+    uint64_t address, bytes;
+    uint32_t kind, padding;
+};
+
+/* A kernel of a code object, and where its arguments lie in the argument block. */
+struct kernel {
+    uint32_t number, block_bytes, lds, private_bytes, registers, largest_workgroup, parameters, padding;
+    struct {
+        uint32_t offset, bytes;
+    } parameter[MOST_PARAMETERS];
+};
+
+struct launch {
+    uint32_t kernel, lds, grid[3], workgroup[3]; /* grid and workgroup in work-items */
+};
+
+/* Properties of the GPU. The first call connects the program to apuflow, or ends it where there is none. */
+const struct properties *device(void);
+
+/* Memory at one address for host and GPU; NULL: none is left. */
+void *device_alloc(size_t bytes, enum memory kind);
+enum status device_free(void *memory);
+/* Whether an address is in such memory, and in which piece. */
+int device_find(const void *address, struct place *found);
+
+/* A code object, or a bundle of several. */
+enum status device_load(const void *data, size_t bytes, uint32_t *module);
+/* Bytes of a code object (ELF) or of a bundle in memory; 0: it is neither. */
+size_t code_bytes(const void *data);
+enum status device_kernel(uint32_t module, const char *name, struct kernel *found);
+enum status device_variable(uint32_t module, const char *name, struct place *found);
+/* Runs a kernel; `block`: its arguments as its parameters place them. */
+enum status device_launch(const struct launch *launch, const void *block, size_t bytes);
+
+/* End the program: it calls something that is not there. */
+_Noreturn void refuse(const char *function, const char *remedy);
+
+#endif
