@@ -99,7 +99,10 @@ def own_launches(
             grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
             launch = OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
         else:
-            launch = _launch(each, Code(source, compile_arguments), names, given, key)
+            code = Code(source, compile_arguments)
+            if each.compile is not None:
+                code = Code(source, text_with(each.compile, {**parameters, "gfx": gfx}, f"{key}.compile"))
+            launch = _launch(each, code, names, given, key)
         yield from itertools.repeat(launch, repeat)
 
 
@@ -139,7 +142,11 @@ def _launch(
     lds = evaluate(spec.lds, names, f"{key}.lds")
     if lds < 0:
         raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
-    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds)
+    x, y, z = (*(evaluate(each, names, f"{key}.offset") for each in spec.offset), 0, 0, 0)[:3]
+    if min(x, y, z) < 0:
+        value = ", ".join(map(str, (x, y, z)))
+        raise ConfigError("work-items have no negative numbers", key=f"{key}.offset", value=value)
+    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds, (x, y, z))
 
 
 def _triton(spec: LaunchFile, parameters: Mapping[str, int | str], key: str) -> triton_launch.TritonLaunch:

@@ -46,7 +46,7 @@ def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[A
         )
     given = dict(zip(kernel.given, launch.arguments, strict=True))
     lds = dynamic_lds(kernel, launch)
-    hidden = hidden_values(launch.grid, launch.workgroup, lds.size)
+    hidden = hidden_values(launch.grid, launch.workgroup, lds.size, launch.offset)
     block: list[Argument] = []
     end = 0
     for parameter in kernel.parameters:
@@ -135,18 +135,19 @@ def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Arg
     return (Argument(_WORDS[parameter.size], int(given.value) & (1 << 8 * parameter.size) - 1),)
 
 
-def hidden_values(grid: Extent, workgroup: Extent, lds: int) -> dict[str, int]:
+def hidden_values(grid: Extent, workgroup: Extent, lds: int, offset: Extent = (0, 0, 0)) -> dict[str, int]:
     """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments).
 
     Args:
         lds: bytes that the launch adds.
+        offset: of the first work-item's numbers.
     """
     values = {
         "hidden_grid_dims": 3 if grid[2] > 1 else 2 if grid[1] > 1 else 1,
         "hidden_dynamic_lds_size": lds,
     }
-    for axis, items, group in zip("xyz", grid, workgroup, strict=True):
-        values[f"hidden_global_offset_{axis}"] = 0
+    for axis, items, group, first in zip("xyz", grid, workgroup, offset, strict=True):
+        values[f"hidden_global_offset_{axis}"] = first
         values[f"hidden_block_count_{axis}"] = items // group
         values[f"hidden_group_size_{axis}"] = group
         values[f"hidden_remainder_{axis}"] = items % group

@@ -99,6 +99,7 @@ class OwnLaunch:
     Attributes:
         code: what has the kernel.
         lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
+        offset: of the first work-item's numbers (OpenCL: ``global_work_offset``).
     """
 
     code: Code
@@ -107,6 +108,7 @@ class OwnLaunch:
     workgroup: Extent
     arguments: tuple[Given, ...]
     lds: int = 0
+    offset: Extent = (0, 0, 0)
 
 
 class Output(NamedTuple):
