@@ -17,6 +17,7 @@ import numpy as np
 
 from apuflow.capture.bundle import code_objects
 from apuflow.capture.journal import Address, Allocation, Contents, Journal, Launched, MemoryKind, Module
+from apuflow.capture.opencl import build_program
 from apuflow.capture.protocol import (
     ADDRESS,
     ALLOCATE,
@@ -26,6 +27,7 @@ from apuflow.capture.protocol import (
     MOST_PARAMETERS,
     PARAMETER,
     PLACE,
+    PROGRAM,
     PROPERTIES,
     Request,
     Status,
@@ -118,6 +120,7 @@ class Device:
             Request.VARIABLE: self._variable,
             Request.LAUNCH: self._launch,
             Request.REFUSE: self._refuse,
+            Request.PROGRAM: self._program,
         }
 
     def answer(self, request: int, payload: bytes) -> tuple[Status, bytes]:
@@ -204,9 +207,24 @@ class Device:
         self._kernels.append((module, kernel))
         head = KERNEL.pack(
             *(len(self._kernels) - 1, kernel.argument_bytes, kernel.lds_bytes, kernel.private_bytes),
-            *(kernel.vector_registers, kernel.largest_workgroup, len(given), 0),
+            *(kernel.vector_registers, kernel.largest_workgroup, len(given)),
+            *(kernel.required_workgroup or (0, 0, 0)),
         )
-        return Status.OK, head + b"".join(PARAMETER.pack(each.offset, each.size) for each in given)
+        rows = ((each.offset, each.size, _parameter(each.kind), each.alignment) for each in given)
+        return Status.OK, head + b"".join(PARAMETER.pack(*row) for row in rows)
+
+    def _program(self, payload: bytes) -> tuple[Status, bytes]:
+        number = len(self._modules)
+        made = build_program(payload, self.gpu.name, Path(self._directory.name) / f"program{number}.cl")
+        if made.code:
+            self._load(made.code)
+            self._modules[number].source = made.source
+        reply = "\0".join((";".join(made.names), made.log, "")).encode() + made.code
+        status, address = self._allocate(ALLOCATE.pack(len(reply), 2))
+        if status is Status.OK:
+            place = self._allocations[ADDRESS.unpack(address)[0]].place
+            self._memory.view(place.name)[:] = np.frombuffer(reply, np.uint8)
+        return status, PROGRAM.pack(number, 0, len(made.code), *ADDRESS.unpack(address))
 
     def _variable(self, payload: bytes) -> tuple[Status, bytes]:
         (number,), name = MODULE.unpack_from(payload), payload[MODULE.size :].decode()
@@ -225,13 +243,13 @@ class Device:
     def _launch(self, payload: bytes) -> tuple[Status, bytes]:
         number, lds, *sizes = LAUNCH.unpack_from(payload)
         module, kernel = self._kernels[number]
-        grid, workgroup = _extent(sizes[:3]), _extent(sizes[3:])
+        grid, workgroup, offset = (_extent(sizes[at : at + 3]) for at in (0, 3, 6))
         self.journal.count += 1
         if problem := self._geometry(kernel, grid, workgroup, lds):
             self.journal.refused.append(f"launch {self.journal.count} of {kernel.name}: {problem}")
             return Status.BAD_GEOMETRY, b""
         given = bytearray(payload[LAUNCH.size :].ljust(kernel.argument_bytes, b"\0"))
-        hidden = hidden_values(grid, workgroup, lds)
+        hidden = hidden_values(grid, workgroup, lds, offset)
         for each in kernel.parameters:
             if each.hidden and each.kind in hidden:
                 given[each.offset : each.offset + each.size] = hidden[each.kind].to_bytes(each.size, "little")
@@ -251,6 +269,7 @@ class Device:
                 Launched(
                     *(started, module, code, kernel.name, grid, workgroup, lds, block, addresses, run),
                     weight=self.choice.every,
+                    offset=offset,
                 )
             )
         if self.choice.first == len(self.journal.launches):
@@ -352,6 +371,12 @@ class Device:
 def _extent(sizes: list[int]) -> Extent:
     x, y, z = sizes
     return x, y, z
+
+
+def _parameter(kind: str) -> int:
+    """``enum parameter`` of a kind of argument."""
+    kinds = ("by_value", "global_buffer", LDS_POINTER)
+    return kinds.index(kind) if kind in kinds else len(kinds)
 
 
 def _check(kernel: Kernel) -> None:

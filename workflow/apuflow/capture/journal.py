@@ -55,6 +55,13 @@ class Allocation:
     current: Contents | None = None
 
 
+class Source(NamedTuple):
+    """A program in OpenCL C: its text, which includes nothing, and what clang is told."""
+
+    text: str
+    arguments: str
+
+
 @dataclass
 class Module:
     """A code object that the program has loaded, and where it lies.
@@ -62,12 +69,14 @@ class Module:
     Attributes:
         data: the file.
         current: as of an :class:`Allocation`.
+        source: what it was made of; None: the program brought the code object.
     """
 
     number: int
     data: bytes
     place: Place
     current: Contents | None = None
+    source: Source | None = None
 
 
 class Address(NamedTuple):
@@ -95,6 +104,7 @@ class Launched:
         block: its arguments; addresses are those of the program.
         weight: launches of the program that it stands for, itself included.
         instructions: wavefront instructions; 0: it was not executed.
+        offset: of the first work-item's numbers.
     """
 
     number: int
@@ -108,6 +118,7 @@ class Launched:
     addresses: tuple[Address, ...]
     instructions: int = 0
     weight: int = 1
+    offset: Extent = (0, 0, 0)
 
 
 @dataclass

@@ -35,7 +35,7 @@ def build_library(
     """
     files = [HOST / "device.c", *(HOST / each for each in sources)]
     made = dict(made or {})
-    headers = sorted(HOST.glob("*.h"))
+    headers = sorted(HOST.rglob("*.h"))
     texts = [each.read_text(encoding="utf-8") for each in (*files, *headers)]
     directory = root / paths.device_library(digest(cc, *_FLAGS, *texts, *made.values()))
     out = directory / name

@@ -13,10 +13,11 @@ ALLOCATE: Final = struct.Struct("<QQ")
 ADDRESS: Final = struct.Struct("<Q")
 PLACE: Final = struct.Struct("<QQII")
 MODULE: Final = struct.Struct("<I")
-KERNEL: Final = struct.Struct("<8I")
-PARAMETER: Final = struct.Struct("<II")
+KERNEL: Final = struct.Struct("<10I")
+PARAMETER: Final = struct.Struct("<4I")
 MOST_PARAMETERS: Final = 256
-LAUNCH: Final = struct.Struct("<8I")
+LAUNCH: Final = struct.Struct("<8I3Q")
+PROGRAM: Final = struct.Struct("<IIQQ")
 
 
 class Request(IntEnum):
@@ -31,6 +32,7 @@ class Request(IntEnum):
     VARIABLE = 6
     LAUNCH = 7
     REFUSE = 8
+    PROGRAM = 9
 
 
 class Status(IntEnum):

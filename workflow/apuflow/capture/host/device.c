@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum request { HELLO, ALLOCATE, FREE, FIND, LOAD, KERNEL, VARIABLE, LAUNCH, REFUSE };
+enum request { HELLO, ALLOCATE, FREE, FIND, LOAD, KERNEL, VARIABLE, LAUNCH, REFUSE, PROGRAM };
 
 struct head {
     int32_t kind; /* of a reply: its status */
@@ -159,6 +159,19 @@ enum status device_load(const void *data, size_t bytes, uint32_t *module)
 {
     device();
     return ask(LOAD, data, bytes, NULL, 0, module, sizeof *module);
+}
+
+enum status device_program(const char *directory, const char *options, const void *data, size_t bytes,
+                           struct program *made)
+{
+    size_t first = strlen(directory) + 1, second = strlen(options) + 1;
+    char *words = malloc(first + second);
+    memcpy(words, directory, first);
+    memcpy(words + first, options, second);
+    device();
+    enum status done = ask(PROGRAM, words, first + second, data, bytes, made, sizeof *made);
+    free(words);
+    return done;
 }
 
 enum status device_kernel(uint32_t module, const char *name, struct kernel *found)

@@ -23,16 +23,20 @@ struct place {
     uint32_t kind, padding;
 };
 
+enum parameter { VALUE_PARAMETER, BUFFER_PARAMETER, LOCAL_PARAMETER, OTHER_PARAMETER };
+
 /* A kernel of a code object, and where its arguments lie in the argument block. */
 struct kernel {
-    uint32_t number, block_bytes, lds, private_bytes, registers, largest_workgroup, parameters, padding;
+    uint32_t number, block_bytes, lds, private_bytes, registers, largest_workgroup, parameters;
+    uint32_t required[3]; /* the only workgroup that it runs in; 0: any */
     struct {
-        uint32_t offset, bytes;
+        uint32_t offset, bytes, kind, alignment; /* alignment: of the LDS that a LOCAL_PARAMETER points to */
     } parameter[MOST_PARAMETERS];
 };
 
 struct launch {
     uint32_t kernel, lds, grid[3], workgroup[3]; /* grid and workgroup in work-items */
+    uint64_t offset[3];                          /* of the first work-item's numbers */
 };
 
 /* Properties of the GPU. The first call connects the program to apuflow, or ends it where there is none. */
@@ -44,8 +48,19 @@ enum status device_free(void *memory);
 /* Whether an address is in such memory, and in which piece. */
 int device_find(const void *address, struct place *found);
 
+/* What device_program made of a program: in `memory`, which the caller frees, names of kernels, messages, each with
+ * a 0 behind it, and `code_bytes` of its code object, none where it failed. */
+struct program {
+    uint32_t module, padding;
+    uint64_t code_bytes;
+    char *memory;
+};
+
 /* A code object, or a bundle of several. */
 enum status device_load(const void *data, size_t bytes, uint32_t *module);
+/* A source in OpenCL C, compiled with `options` for a program in `directory`, or a code object. */
+enum status device_program(const char *directory, const char *options, const void *data, size_t bytes,
+                           struct program *made);
 /* Bytes of a code object (ELF) or of a bundle in memory; 0: it is neither. */
 size_t code_bytes(const void *data);
 enum status device_kernel(uint32_t module, const char *name, struct kernel *found);
