@@ -21,7 +21,13 @@ _FLAGS: Final = (
 
 
 def build_library(
-    name: str, sources: Sequence[str], root: Path, *, cc: str = "cc", made: Mapping[str, str] | None = None
+    name: str,
+    sources: Sequence[str],
+    root: Path,
+    *,
+    cc: str = "cc",
+    made: Mapping[str, str] | None = None,
+    include: Path = HOST,
 ) -> Path:
     """A library of C files of ``host``, below the project's directory; it is built once.
 
@@ -29,13 +35,14 @@ def build_library(
         name: of the file, its SONAME too.
         sources: names of the C files; ``device.c`` comes with them.
         made: texts of further C files, by name.
+        include: a directory of headers.
 
     Raises:
         EngineError: there is no C compiler, or it fails.
     """
     files = [HOST / "device.c", *(HOST / each for each in sources)]
     made = dict(made or {})
-    headers = sorted(HOST.rglob("*.h"))
+    headers = sorted({*HOST.glob("*.h"), *include.rglob("*.h")})
     texts = [each.read_text(encoding="utf-8") for each in (*files, *headers)]
     directory = root / paths.device_library(digest(cc, *_FLAGS, *texts, *made.values()))
     out = directory / name
@@ -48,7 +55,7 @@ def build_library(
         (directory / file).write_text(text, encoding="utf-8")
     with atomic_write(out) as part:
         inputs = [*map(str, files), *(str(directory / file) for file in made)]
-        command = [cc, *_FLAGS, f"-I{HOST}", f"-Wl,-soname,{name}", "-o", str(part), *inputs]
+        command = [cc, *_FLAGS, f"-I{HOST}", f"-I{include}", f"-Wl,-soname,{name}", "-o", str(part), *inputs]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise EngineError(f"{name} does not compile:\n{done.stderr.strip()}", key="cc", value=cc)
