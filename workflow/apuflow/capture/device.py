@@ -8,15 +8,24 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from apuflow.capture.bundle import code_objects
-from apuflow.capture.journal import Address, Allocation, Contents, Journal, Launched, MemoryKind, Module
+from apuflow.capture.journal import (
+    Address,
+    Allocation,
+    Bytes,
+    Contents,
+    Journal,
+    Launched,
+    MemoryKind,
+    Module,
+)
 from apuflow.capture.opencl import build_program
 from apuflow.capture.protocol import (
     ADDRESS,
@@ -75,6 +84,18 @@ class Choice:
     first: int | None = None
     execute: bool = True
     limit: int = LIMIT
+
+
+class Asked(NamedTuple):
+    """A launch as the program asks for it; ``block``: its arguments, hidden ones included."""
+
+    module: Module
+    kernel: Kernel
+    grid: Extent
+    workgroup: Extent
+    lds: int
+    offset: Extent
+    block: bytes
 
 
 class Enough(Exception):
@@ -241,40 +262,52 @@ class Device:
         raise EngineError(message, value=function, remedy=remedy)
 
     def _launch(self, payload: bytes) -> tuple[Status, bytes]:
+        asked = self._asked(payload)
+        if asked is None:
+            return Status.BAD_GEOMETRY, b""
+        begun = self._begun(asked) if self._is_recorded(asked.kernel) else None
+        run = self._execute(asked) if self.choice.execute else 0
+        if begun is not None:
+            self._ended(replace(begun, instructions=run))
+        return Status.OK, b""
+
+    def _asked(self, payload: bytes) -> Asked | None:
+        """The launch that a request describes; None: the GPU does not take it."""
         number, lds, *sizes = LAUNCH.unpack_from(payload)
         module, kernel = self._kernels[number]
         grid, workgroup, offset = (_extent(sizes[at : at + 3]) for at in (0, 3, 6))
         self.journal.count += 1
         if problem := self._geometry(kernel, grid, workgroup, lds):
             self.journal.refused.append(f"launch {self.journal.count} of {kernel.name}: {problem}")
-            return Status.BAD_GEOMETRY, b""
-        given = bytearray(payload[LAUNCH.size :].ljust(kernel.argument_bytes, b"\0"))
+            return None
+        block = bytearray(payload[LAUNCH.size :].ljust(kernel.argument_bytes, b"\0"))
         hidden = hidden_values(grid, workgroup, lds, offset)
         for each in kernel.parameters:
-            if each.hidden and each.kind in hidden:
-                given[each.offset : each.offset + each.size] = hidden[each.kind].to_bytes(each.size, "little")
-        block = bytes(given)
-        started = self.journal.count
-        recorded = self._is_recorded(kernel)
-        addresses = tuple(self._addresses(kernel, block)) if recorded else ()
-        code = self._now(module, started) if recorded else None
-        run = 0
-        if self.choice.execute:
-            run = self._execute(
-                Launch(module.number, kernel.name, grid, workgroup, (Value(block),), lds), block
-            )
-        if code is not None:
-            self._keep(module, [each.contents for each in addresses])
-            self.journal.launches.append(
-                Launched(
-                    *(started, module, code, kernel.name, grid, workgroup, lds, block, addresses, run),
-                    weight=self.choice.every,
-                    offset=offset,
-                )
-            )
+            if each.hidden:
+                value = hidden.get(each.kind, 0)
+                block[each.offset : each.offset + each.size] = value.to_bytes(each.size, "little")
+        return Asked(module, kernel, grid, workgroup, lds, offset, bytes(block))
+
+    def _begun(self, asked: Asked) -> Launched:
+        """A launch that is recorded, and what memory holds before it."""
+        number = self.journal.count
+        addresses = tuple(
+            Address(place, self._now(owner, number), inside)
+            for place, owner, inside in self._pointers(asked.kernel, asked.block)
+        )
+        return Launched(
+            *(number, asked.module, self._now(asked.module, number), asked.kernel.name),
+            *(asked.grid, asked.workgroup, asked.lds, asked.block, addresses),
+            weight=self.choice.every,
+            offset=asked.offset,
+        )
+
+    def _ended(self, begun: Launched) -> None:
+        """Put a launch into the journal; raises Enough after the last one that is wanted."""
+        self._keep(begun.module, [each.contents for each in begun.addresses])
+        self.journal.launches.append(begun)
         if self.choice.first == len(self.journal.launches):
             raise Enough
-        return Status.OK, b""
 
     def _geometry(self, kernel: Kernel, grid: Extent, workgroup: Extent, lds: int) -> str:
         """Why the GPU does not take a launch; "": it does."""
@@ -294,15 +327,19 @@ class Device:
         self._launches[kernel.name] = before + 1
         return before % self.choice.every == 0
 
-    def _execute(self, launch: Launch, block: bytes) -> int:
+    def _execute(self, asked: Asked) -> int:
         """Wavefront instructions of a launch that ran."""
+        launch = Launch(
+            *(asked.module.number, asked.kernel.name, asked.grid, asked.workgroup),
+            *((Value(asked.block),), asked.lds),
+        )
         began = time.monotonic()
         try:
             done = self._machine.run(launch, limit=self.choice.limit).total
         except EngineError as error:
             error.message = f"launch {self.journal.count}: {named_lines(error.message, self._code_places())}"
             if isinstance(error, OutOfBounds):
-                error.remedy = f"correct the program. {self._arguments(launch, block)}"
+                error.remedy = f"correct the program. {self._arguments(asked)}"
             raise
         self.journal.seconds += time.monotonic() - began
         self.journal.instructions += done
@@ -311,21 +348,19 @@ class Device:
     def _code_places(self) -> Mapping[Path, Place]:
         return {self.object_file(each): each.place for each in self._modules}
 
-    def _arguments(self, launch: Launch, block: bytes) -> str:
+    def _arguments(self, asked: Asked) -> str:
         """The memory that a launch was given, in words."""
-        kernel = next(each for _, each in self._kernels if each.name == launch.kernel)
         said = []
-        for number, each in enumerate(kernel.given, 1):
-            owner = self._owner(int.from_bytes(block[each.offset : each.offset + 8], "little"))
+        for number, each in enumerate(asked.kernel.given, 1):
+            owner = self._owner(int.from_bytes(asked.block[each.offset : each.offset + 8], "little"))
             if each.kind == "global_buffer" and isinstance(owner, Allocation):
                 name = f" ({each.name})" if each.name else ""
                 size = f"{owner.place.size:,} bytes of {owner.kind} memory"
                 said.append(f"argument {number}{name} is {owner.place.name}, {size}")
         return "; ".join(said)
 
-    def _addresses(self, kernel: Kernel, block: bytes) -> list[Address]:
-        """Every address in a launch's arguments, with what it points into."""
-        found = []
+    def _pointers(self, kernel: Kernel, block: bytes) -> Iterator[tuple[int, Allocation, int]]:
+        """Every address in a launch's arguments: its place, what it points into, and bytes from there."""
         for each in kernel.given:
             if each.kind == LDS_POINTER:
                 continue
@@ -338,13 +373,15 @@ class Device:
                         remedy="a workload has no such addresses: use the variable's name in the kernel",
                     )
                 if owner is not None:
-                    contents = self._now(owner, self.journal.count)
-                    found.append(Address(place, contents, address - owner.place.address))
-        return found
+                    yield place, owner, address - owner.place.address
+
+    def _view(self, what: Allocation | Module) -> Bytes:
+        """What memory holds there."""
+        return self._memory.view(what.place.name)
 
     def _now(self, what: Allocation | Module, launch: int) -> Contents:
         """What a launch finds there: the same as the last one left, or something of the program's."""
-        view, known = self._memory.view(what.place.name), what.current
+        view, known = self._view(what), what.current
         left = known if known is None else known.before if known.after is None else known.after
         if known is None or not np.array_equal(left, view):
             if known is not None and not self.choice.execute:
@@ -365,7 +402,7 @@ class Device:
         for owner in (module, *self._allocations.values()):
             current = owner.current
             if current is not None and (owner is module or any(current is each for each in used)):
-                current.after = self._memory.view(owner.place.name).copy()
+                current.after = self._view(owner).copy()
 
 
 def _extent(sizes: list[int]) -> Extent:

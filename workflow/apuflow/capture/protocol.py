@@ -17,6 +17,8 @@ KERNEL: Final = struct.Struct("<10I")
 PARAMETER: Final = struct.Struct("<4I")
 MOST_PARAMETERS: Final = 256
 LAUNCH: Final = struct.Struct("<8I3Q")
+PIECE: Final = struct.Struct("<QQ")
+MOST_PIECES: Final = 256
 PROGRAM: Final = struct.Struct("<IIQQ")
 
 
@@ -33,6 +35,10 @@ class Request(IntEnum):
     LAUNCH = 7
     REFUSE = 8
     PROGRAM = 9
+    PLACED = 10
+    OBSERVE = 11
+    SNAPSHOT = 12
+    OBSERVED = 13
 
 
 class Status(IntEnum):

@@ -10,7 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum request { HELLO, ALLOCATE, FREE, FIND, LOAD, KERNEL, VARIABLE, LAUNCH, REFUSE, PROGRAM };
+enum request { HELLO, ALLOCATE, FREE, FIND, LOAD, KERNEL, VARIABLE, LAUNCH, REFUSE, PROGRAM,
+               PLACED, OBSERVE, SNAPSHOT, OBSERVED };
 
 struct head {
     int32_t kind; /* of a reply: its status */
@@ -190,6 +191,31 @@ enum status device_launch(const struct launch *launch, const void *block, size_t
 {
     device();
     return ask(LAUNCH, launch, sizeof *launch, block, bytes, NULL, 0);
+}
+
+void device_placed(const void *memory, size_t bytes)
+{
+    uint64_t place[] = {(uint64_t)memory, bytes};
+    device();
+    ask(PLACED, place, sizeof place, NULL, 0, NULL, 0);
+}
+
+enum status device_observe(const struct launch *launch, const void *block, size_t bytes, struct observed *wanted)
+{
+    device();
+    return ask(OBSERVE, launch, sizeof *launch, block, bytes, wanted, sizeof *wanted);
+}
+
+void device_snapshot(uint64_t address, const void *data, size_t bytes)
+{
+    device();
+    ask(SNAPSHOT, &address, sizeof address, data, bytes, NULL, 0);
+}
+
+void device_observed(void)
+{
+    device();
+    ask(OBSERVED, NULL, 0, NULL, 0, NULL, 0);
 }
 
 void refuse(const char *function, const char *remedy)

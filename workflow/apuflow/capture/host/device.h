@@ -68,6 +68,27 @@ enum status device_variable(uint32_t module, const char *name, struct place *fou
 /* Runs a kernel; `block`: its arguments as its parameters place them. */
 enum status device_launch(const struct launch *launch, const void *block, size_t bytes);
 
+/* Of a program whose GPU executes its launches itself. */
+
+enum { MOST_PIECES = 256 };
+
+/* Pieces of memory that a launch is given addresses of. */
+struct observed {
+    uint32_t count, padding;
+    struct {
+        uint64_t address, bytes;
+    } piece[MOST_PIECES];
+};
+
+/* The program has memory at that address; device_free: no longer. */
+void device_placed(const void *memory, size_t bytes);
+/* A launch begins: which memory apuflow wants to see before and after it; NOT_FOUND: it is not recorded. */
+enum status device_observe(const struct launch *launch, const void *block, size_t bytes, struct observed *wanted);
+/* What a piece holds: each one before the launch, then each one after it. */
+void device_snapshot(uint64_t address, const void *data, size_t bytes);
+/* The launch has ended. */
+void device_observed(void);
+
 /* End the program: it calls something that is not there. */
 _Noreturn void refuse(const char *function, const char *remedy);
 
