@@ -34,7 +34,7 @@ def build_library(
     Args:
         name: of the file, its SONAME too.
         sources: names of the C files; ``device.c`` comes with them.
-        made: texts of further C files, by name.
+        made: texts of further C files and headers, by name.
         include: a directory of headers.
 
     Raises:
@@ -54,8 +54,18 @@ def build_library(
     for file, text in made.items():
         (directory / file).write_text(text, encoding="utf-8")
     with atomic_write(out) as part:
-        inputs = [*map(str, files), *(str(directory / file) for file in made)]
-        command = [cc, *_FLAGS, f"-I{HOST}", f"-I{include}", f"-Wl,-soname,{name}", "-o", str(part), *inputs]
+        inputs = [*map(str, files), *(str(directory / file) for file in made if file.endswith(".c"))]
+        command = [
+            cc,
+            *_FLAGS,
+            f"-I{HOST}",
+            f"-I{directory}",
+            f"-I{include}",
+            f"-Wl,-soname,{name}",
+            "-o",
+            str(part),
+            *inputs,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise EngineError(f"{name} does not compile:\n{done.stderr.strip()}", key="cc", value=cc)
