@@ -61,26 +61,14 @@ class Build:
         with tempfile.TemporaryDirectory(prefix="apuflow-build-") as place:
             objects = []
             for number, source in enumerate(sources):
+                unit = Build(self.gpus, (*self.arguments, "-Xclang", f"-cuid=apuflow{number}"), self.defects)
                 made = Path(place) / f"{number}.o"
                 objects.append(made)
                 bundle = made.with_suffix(".hipfb")
-                bundle.write_bytes(
-                    bundled({gfx: self._device(source, gfx, Path(place)) for gfx in self.gpus})
-                )
+                bundle.write_bytes(bundled({gfx: unit.device(source, gfx, Path(place)) for gfx in self.gpus}))
                 embedded = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(bundle))
-                _run(
-                    [
-                        clang,
-                        "--cuda-host-only",
-                        *embedded,
-                        *self._common(),
-                        "-O2",
-                        "-c",
-                        str(source),
-                        "-o",
-                        str(made),
-                    ]
-                )
+                host = (clang, "--cuda-host-only", *embedded, *unit.common(), "-O2")
+                _run([*host, "-c", str(source), "-o", str(made)])
             _run(
                 [
                     *(clang, "--driver-mode=g++", *map(str, objects), str(library)),
@@ -89,7 +77,8 @@ class Build:
                 ]
             )
 
-    def _common(self) -> tuple[str, ...]:
+    def common(self) -> tuple[str, ...]:
+        """Arguments of the compiler for host and GPU."""
         ours = () if DEBIAN.is_file() else (f"-I{HEADERS}", *_OURS)
         given = (each for each in self.arguments if not each.startswith(("-l", "-L", "-Wl,")))
         return (
@@ -103,8 +92,8 @@ class Build:
             *ours,
         )
 
-    def _device(self, source: Path, gfx: str, place: Path) -> bytes:
-        """The code object of a source for a GPU."""
+    def device(self, source: Path, gfx: str, place: Path) -> bytes:
+        """The code object of a source for a GPU; raises as :meth:`program`."""
         compiler = self._compiler(gfx)
         made = place / "device.o"
         if compiler.corrected is None:
@@ -125,7 +114,7 @@ class Build:
             for w in ("-Xclang", "-target-feature", "-Xclang", each)
         )
         command = (
-            *(base.command[0], "--cuda-device-only", "--no-gpu-bundle-output", *self._common(), "-O3"),
+            *(base.command[0], "--cuda-device-only", "--no-gpu-bundle-output", *self.common(), "-O3"),
             *("-gline-tables-only", "-fno-discard-value-names", *library_flags(device_bitcode(), gfx, "hip")),
             *without,
         )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import struct
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, cast
@@ -36,6 +38,24 @@ def expected(buffers, parameters):
     return {{name: np.fromfile(here / f"expected-{{name}}.bin", kind) for name, kind in TYPES.items()}}
 '''
 
+PACKED: Final = '''\
+"""What these buffers held before the first launch that uses them, and after the last one."""
+
+from pathlib import Path
+
+import numpy as np
+
+MEMORY = np.load(Path(__file__).with_name({file!r}))
+
+
+def expected(buffers, parameters):
+    return {{name: MEMORY[f"after {{name}}"] for name in {after!r}}}
+
+
+def contents(parameters):
+    return {{name: MEMORY[f"before {{name}}"] for name in {before!r}}}
+'''
+
 
 class Block(NamedTuple):
     """Arguments of a launch as they lie in memory, at their natural alignment.
@@ -64,7 +84,12 @@ def packed(arguments: tuple[Argument, ...]) -> Block:
 
 
 def document(
-    given: DispatchList, kernels: KernelsBySource, objects: Mapping[Path, str], recorded: Mapping[str, bytes]
+    given: DispatchList,
+    kernels: KernelsBySource,
+    objects: Mapping[Path, str],
+    recorded: Mapping[str, bytes],
+    *,
+    compressed: bool = False,
 ) -> tuple[Document, dict[str, bytes]]:
     """The workload of a list.
 
@@ -72,6 +97,7 @@ def document(
         kernels: of each code object of the list.
         objects: by code object: its name beside the workload's file.
         recorded: by buffer: what the other program had there after the last launch.
+        compressed: one file has the contents of all buffers, which the reference reads.
 
     Returns:
         the YAML document without its head, and files below the workload's own directory, by name.
@@ -98,9 +124,33 @@ def document(
     if recorded:
         made |= {"outputs": list(recorded), "reference": "reference.py"}
         kinds = {name: NUMPY_TYPES[types[name]] for name in recorded}
+        if compressed:
+            return made, _packed(buffers, files, kinds, recorded, types)
         files["reference.py"] = REFERENCE.format(types=kinds).encode()
         files |= {f"expected-{name}.bin": data for name, data in recorded.items()}
     return made, files
+
+
+def _packed(
+    buffers: dict[str, Document],
+    files: Mapping[str, bytes],
+    kinds: Mapping[str, str],
+    recorded: Mapping[str, bytes],
+    types: Mapping[str, ElementType],
+) -> dict[str, bytes]:
+    """The reference that makes contents, too, and the file that it reads; ``buffers`` then say so."""
+    before = [name for name in buffers if f"{name}.bin" in files]
+    for name in before:
+        buffers[name]["contents"] = "reference"
+    arrays = {f"after {name}": np.frombuffer(data, kinds[name]) for name, data in recorded.items()}
+    for name in before:
+        arrays[f"before {name}"] = np.frombuffer(files[f"{name}.bin"], NUMPY_TYPES[types[name]])
+    written = BytesIO()
+    np.savez_compressed(written, **arrays)
+    data = written.getvalue()
+    file = f"memory-{hashlib.sha256(data).hexdigest()[:16]}.npz"  # the workload's identity has this name
+    text = PACKED.format(file=file, after=list(recorded), before=before)
+    return {"reference.py": text.encode(), file: data}
 
 
 def outputs(given: DispatchList) -> Iterator[Dump]:
@@ -199,6 +249,8 @@ def _argument(
     if parameter.kind == LDS_POINTER:
         return {"lds": _lds_bytes(kernel, parameter, block, lds)}
     if parameter.kind == "global_buffer":
+        if not within and not any(raw):
+            return 0
         if place not in within:
             raise ConfigError(
                 f"{shown} is an address, the list gives the number {int.from_bytes(raw, 'little'):#x}",

@@ -28,6 +28,8 @@ from apuflow.miopen.launch import Extent
 _REAL = {"half": (2, "<e"), "float": (4, "<f"), "double": (8, "<d")}
 _BY_SIZE = {2: "half", 4: "float", 8: "double"}
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
+NULL = Given("integer", 0)
+"""The address of no buffer."""
 
 
 def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[Argument, ...]:
@@ -91,6 +93,8 @@ def _problem(parameter: Parameter, given: Given, program: OwnProgram) -> str | N
         return (
             f"points to LDS: give the bytes that it needs, as {{lds: 1024}}; the launch gives {given.value}"
         )
+    if parameter.kind == "global_buffer" and given == NULL:
+        return None
     if (parameter.kind == "global_buffer") != (given.kind == "buffer"):
         if given.kind == "buffer":
             return f"is a value of {parameter.size} bytes, the launch gives buffer {given.value}"

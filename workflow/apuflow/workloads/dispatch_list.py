@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import yaml
@@ -20,7 +21,7 @@ from apuflow.core.gpus import gpu
 from apuflow.kernels.guest import own_guest
 from apuflow.kernels.imported import document, outputs, packed
 from apuflow.kernels.launches import problems
-from apuflow.kernels.metadata import read_kernels
+from apuflow.kernels.metadata import KernelsBySource, read_kernels
 from apuflow.kernels.program import KernelsByCode, OwnProgram
 from apuflow.launcher.dispatch_list import DispatchList
 from apuflow.launcher.read_list import read_list
@@ -42,16 +43,31 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
     check_new_name(name, "workload", root / target, force=force)
     given = read_list(path)
     try:
-        files = _files(given, path, target)
-        _check(given, files, name)
+        source = Source(path.name, f"apuflow new workload {name} --from {path.name}")
+        return write_workload(given, source, name, root), given.device
     except ApuflowError as error:
         what, key = f"this list cannot be imported: {error.message}", error.key
         raise ConfigError(what, file=path, key=key, value=error.value, remedy=error.remedy) from error
+
+
+class Source(NamedTuple):
+    """Where a list comes from: its name, the command that imports it; ``kernels`` where more is known of them."""
+
+    name: str
+    command: str
+    kernels: KernelsBySource | None = None
+    compressed: bool = False
+
+
+def write_workload(given: DispatchList, source: Source, name: str, root: Path) -> tuple[Path, ...]:
+    """Write the workload of a list that is checked first; its files. Raises as :func:`import_list`."""
+    files = _files(given, source, Path(paths.workload_file(name)))
+    _check(given, files, name)
     write_files({root / file: data for file, data in files.items()})
-    return tuple(root / file for file in files), given.device
+    return tuple(root / file for file in files)
 
 
-def _files(given: DispatchList, path: Path, target: Path) -> dict[Path, bytes]:
+def _files(given: DispatchList, source: Source, target: Path) -> dict[Path, bytes]:
     """Everything to write, by its path from the project's directory."""
     name = target.stem
     codes = {
@@ -59,15 +75,15 @@ def _files(given: DispatchList, path: Path, target: Path) -> dict[Path, bytes]:
     }
     objects = {code: f"{name}/kernels{number or ''}-{{gfx}}.co" for number, code in enumerate(codes)}
     recorded, missing = _recorded(given)
-    kernels = {code: read_kernels(code) for code in codes}
-    made, beside = document(given, kernels, objects, recorded)
+    kernels = source.kernels or {code: read_kernels(code) for code in codes}
+    made, beside = document(given, kernels, objects, recorded, compressed=source.compressed)
     for buffer in made["buffers"].values():
         if isinstance(buffer["contents"], dict) and "file" in buffer["contents"]:
             buffer["contents"] = {"file": f"{name}/{buffer['contents']['file']}"}
     if "reference" in made:
         made["reference"] = f"{name}/{made['reference']}"
-    made = {"description": f"Imported from {path.name}", "kind": "kernels", **made}
-    text = f"# Imported by apuflow new workload {name} --from {path.name}. Keys: docs/own-kernels.md.\n"
+    made = {"description": f"Imported from {source.name}", "kind": "kernels", **made}
+    text = f"# Imported by {source.command}. Keys: docs/own-kernels.md.\n"
     if missing:
         text += f"# Written by the list, not compared: {', '.join(missing)}. Outputs and reference do that.\n"
     text += yaml.safe_dump(made, sort_keys=False, default_flow_style=None, width=110)
