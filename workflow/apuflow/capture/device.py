@@ -119,7 +119,7 @@ class Device:
     descriptor: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.journal = Journal(self.gpu.name)
+        self.journal = Journal(self.gpu.name, spans=[(BASE, BASE + BYTES)])
         self.descriptor = os.memfd_create("apuflow-gpu")
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)

@@ -131,6 +131,7 @@ class Journal:
         count: of all launches, those included that are not recorded.
         instructions, seconds: of the execution of all launches.
         refused: launches that the GPU does not take, in words.
+        spans: addresses of its memory, each from the first one to the one behind the last one.
     """
 
     gfx: str
@@ -139,3 +140,4 @@ class Journal:
     instructions: int = 0
     seconds: float = 0.0
     refused: list[str] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)

@@ -56,6 +56,7 @@ class ObservedDevice(Device):
         place = Place(f"allocation {self._count}", address, size)
         self._allocations[address] = Allocation(self._count, place, "device")
         insort(self._starts, address)
+        self.journal.spans.append((address, address + size))
         return Status.OK, b""
 
     def _gone(self, payload: bytes) -> tuple[Status, bytes]:

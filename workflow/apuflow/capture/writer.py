@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.capture.device import BASE, BYTES
 from apuflow.capture.journal import Bytes, Contents, Journal, Launched
 from apuflow.capture.names import described
 from apuflow.capture.variables import with_variables
@@ -38,8 +37,9 @@ def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, 
     _check(journal)
     with tempfile.TemporaryDirectory(prefix="apuflow-capture-") as place:
         directory = Path(place)
-        given, kernels = _list(journal, directory)
-        source = Source(command, f"apuflow capture {name}", kernels, compressed=True)
+        codes = _code_objects(journal, directory)
+        given, kernels = _list(journal, directory, codes)
+        source = Source(command, f"apuflow capture {name}", kernels, True, dict(_texts(journal, codes)))
         return write_workload(given, source, name, root)
 
 
@@ -64,9 +64,10 @@ def _check(journal: Journal) -> None:
         raise ConfigError(message, value=len(journal.launches), remedy=remedy)
 
 
-def _list(journal: Journal, directory: Path) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]]]:
+def _list(
+    journal: Journal, directory: Path, codes: Mapping[int, Path]
+) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]]]:
     """The launches as a dispatch list with its files in a directory, and the kernels of its code objects."""
-    codes = _code_objects(journal, directory)
     kernels = {path: tuple(map(described, read_kernels(path))) for path in dict.fromkeys(codes.values())}
     named = dict(_names(journal, codes, kernels))
     buffers, places = [], {}
@@ -120,9 +121,17 @@ def _code_objects(journal: Journal, directory: Path) -> Mapping[int, Path]:
         path.write_bytes(launch.module.data)
         loaded = load_image(path).data
         if launch.code.before[: len(loaded)].tobytes() != loaded:
-            _check_addresses(launch.code.before, "a variable of the program's code")
+            _check_addresses(journal, launch.code.before, "a variable of the program's code")
             path.write_bytes(with_variables(launch.module.data, launch.code.before))
     return found
+
+
+def _texts(journal: Journal, codes: Mapping[int, Path]) -> Iterator[tuple[Path, tuple[str, str]]]:
+    """Sources that make the same code objects, by their paths."""
+    for launch in journal.launches:
+        source, path = launch.module.source, codes[id(launch.code)]
+        if source is not None and path.read_bytes() == launch.module.data:
+            yield path, source
 
 
 def _names(
@@ -138,17 +147,19 @@ def _names(
             if id(contents) in seen:
                 continue
             seen.add(id(contents))
-            _check_addresses(contents.before, names.get(place) or f"allocation {contents.number}")
+            _check_addresses(journal, contents.before, names.get(place) or f"allocation {contents.number}")
             plain = re.sub(r"\W", "_", names.get(place) or f"buffer{contents.number}")[:32]
             taken[plain] = taken.get(plain, 0) + 1
             yield id(contents), plain if taken[plain] == 1 else f"{plain}_{taken[plain]}"
 
 
-def _check_addresses(raw: Bytes, what: str) -> None:
+def _check_addresses(journal: Journal, raw: Bytes, what: str) -> None:
     """Raise ConfigError for memory that holds addresses: on gem5 buffers lie elsewhere."""
     words = raw[: len(raw) // 8 * 8].view(np.uint64)
-    inside = np.flatnonzero((words >= BASE) & (words < BASE + BYTES))
-    if inside.size:
+    for first, end in journal.spans:
+        inside = np.flatnonzero((words >= first) & (words < end))
+        if not inside.size:
+            continue
         raise ConfigError(
             f"{what} holds addresses of the GPU's memory, the first at byte {8 * int(inside[0])}",
             remedy="a workload gives addresses as arguments only: use indices in the place of pointers",
@@ -158,7 +169,10 @@ def _check_addresses(raw: Bytes, what: str) -> None:
 def _arguments(launch: Launched, kernel: Kernel, named: Mapping[int, str]) -> tuple[Argument, ...]:
     """The argument block, byte by byte but for the addresses."""
     addresses = {each.place: each for each in launch.addresses}
-    end = max((each.offset + each.size for each in kernel.given), default=0)
+    wanted = kernel.parameters if any(launch.offset) else kernel.given
+    kinds = ("hidden_global_offset_x", "hidden_global_offset_y", "hidden_global_offset_z")
+    last = (each for each in wanted if not each.hidden or each.kind in kinds)
+    end = max((each.offset + each.size for each in last), default=0)
     found, place = list[Argument](), 0
     while place < end:
         if place in addresses:

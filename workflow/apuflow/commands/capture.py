@@ -60,23 +60,39 @@ def capture(
     limit: int = typer.Option(
         2_000_000_000, min=1, help="Wavefront instructions after which a launch is stopped."
     ),
+    opencl: bool | None = typer.Option(
+        None, help="The program uses OpenCL; default: whether its file names libOpenCL."
+    ),
+    rocm: bool = typer.Option(
+        False, "--rocm", help="Run it under this machine's ROCm on its own GPU, which --gfx names."
+    ),
     force: bool = typer.Option(False, help="Overwrite existing files."),
 ) -> None:
-    """Run a HIP program with the interpreter as its GPU; write its launches as configs/workloads/NAME.yaml.
+    """Run a HIP or OpenCL program with the interpreter as its GPU; write its launches as a workload.
 
-    The program is built by apuflow build, or links libamdhip64.so of ROCm 5. Its host code runs as it is,
-    with the results of the kernels. Prints what was executed, and the recorded bytes.
+    A HIP program is built by apuflow build, or links libamdhip64.so of ROCm 5; an OpenCL program links
+    libOpenCL.so. Its host code runs as it is, with the results of the kernels. Prints what was executed, and
+    the recorded bytes.
     """
     from apuflow.capture.device import Choice, Device
     from apuflow.capture.hip import hip_library
+    from apuflow.capture.observed import ObservedDevice, tool_variables
+    from apuflow.capture.opencl import loader_variables
     from apuflow.capture.server import run
     from apuflow.capture.writer import write
     from apuflow.configure.loading import check_new_name
     from apuflow.core import paths
 
     check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
-    device = Device(_gpu(gfx, command[0]), Choice(kernel, every, first, execute, limit), compute_units)
-    status = run(command, device, [hip_library(Path())], {})
+    program = Path(command[0])
+    data = program.read_bytes() if program.is_file() else b""
+    if opencl is None:
+        opencl = b"libOpenCL.so" in data and not rocm
+    choice, made = Choice(kernel, every, first, execute, limit), ObservedDevice if rocm else Device
+    device = made(_gpu(gfx, data, opencl=opencl), choice, compute_units)
+    libraries = [] if opencl or rocm else [hip_library(Path())]
+    variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
+    status = run(command, device, libraries, variables)
     journal = device.journal
     if status:
         raise EngineError(
@@ -86,7 +102,9 @@ def capture(
         )
     files = write(journal, name, Path(), shlex.join(command))
     seconds = (
-        f", {journal.instructions:,} wavefront instructions in {journal.seconds:.1f} s" if execute else ""
+        f", {journal.instructions:,} wavefront instructions in {journal.seconds:.1f} s"
+        if execute and not rocm
+        else ""
     )
     typer.echo(f"{name} on {journal.gfx}: {many(journal.count, 'launch', 'launches')}{seconds}")
     size = sum(each.stat().st_size for each in files)
@@ -96,15 +114,14 @@ def capture(
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
 
 
-def _gpu(named: str | None, program: str) -> Gpu:
-    """The GPU of that name, or the first that a program has code for."""
+def _gpu(named: str | None, program: bytes, *, opencl: bool) -> Gpu:
+    """The GPU of that name, or the first that a program has code for; OpenCL is compiled for any."""
     from apuflow.capture.bundle import targets
     from apuflow.core.gpus import GPUS
 
     if named is not None:
         return gpu(named, "--gfx")
-    path = Path(program)
-    found = targets(path.read_bytes()) if path.is_file() else ()
+    found = ("gfx801",) if opencl else targets(program)
     known = [each for each in found if each in GPUS]
     if known:
         return GPUS[known[0]]

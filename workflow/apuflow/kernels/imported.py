@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from io import BytesIO
@@ -90,6 +91,7 @@ def document(
     recorded: Mapping[str, bytes],
     *,
     compressed: bool = False,
+    compiled: Mapping[Path, str] | None = None,
 ) -> tuple[Document, dict[str, bytes]]:
     """The workload of a list.
 
@@ -98,6 +100,7 @@ def document(
         objects: by code object: its name beside the workload's file.
         recorded: by buffer: what the other program had there after the last launch.
         compressed: one file has the contents of all buffers, which the reference reads.
+        compiled: by code object that the workload has the source of: arguments for its compiler.
 
     Returns:
         the YAML document without its head, and files below the workload's own directory, by name.
@@ -118,6 +121,8 @@ def document(
         launch = _launch(dispatch, kernel, types)
         if len(objects) > 1:
             launch["source"] = objects[dispatch.object]
+        if arguments := (compiled or {}).get(dispatch.object):
+            launch["compile"] = re.sub(r"[{}]", r"\g<0>\g<0>", arguments)
         count = len(list(same))
         launches.append(launch | ({"repeat": count} if count > 1 else {}))
     made: Document = {"source": next(iter(objects.values())), "buffers": buffers, "launches": launches}
@@ -231,7 +236,16 @@ def _launch(dispatch: Dispatch, kernel: Kernel, types: Mapping[str, ElementType]
         "arguments": [_argument(kernel, each, block, dispatch.lds, types) for each in kernel.given],
     }
     pointers = any(each.kind == LDS_POINTER for each in kernel.given)
+    offset = [_hidden(f"hidden_global_offset_{axis}", kernel, block) for axis in "xyz"]
+    if any(offset):
+        made["offset"] = offset[:dimensions]
     return made | ({"lds": dispatch.lds} if dispatch.lds and not pointers else {})
+
+
+def _hidden(kind: str, kernel: Kernel, block: Block) -> int:
+    """A hidden argument that the list gives; 0: it leaves it out."""
+    found = (each for each in kernel.parameters if each.kind == kind)
+    return sum(int.from_bytes(block.data[each.offset : each.offset + each.size], "little") for each in found)
 
 
 def _argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -51,32 +52,49 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
 
 
 class Source(NamedTuple):
-    """Where a list comes from: its name, the command that imports it; ``kernels`` where more is known of them."""
+    """Where a list comes from.
+
+    Attributes:
+        name, command: its own, and that which imports it.
+        kernels: where more is known of them than their code objects say.
+        compressed: one file shall have the contents of all buffers.
+        texts: by code object: the OpenCL C that it was made of, and arguments for clang.
+    """
 
     name: str
     command: str
     kernels: KernelsBySource | None = None
     compressed: bool = False
+    texts: Mapping[Path, tuple[str, str]] = MappingProxyType({})
 
 
 def write_workload(given: DispatchList, source: Source, name: str, root: Path) -> tuple[Path, ...]:
     """Write the workload of a list that is checked first; its files. Raises as :func:`import_list`."""
-    files = _files(given, source, Path(paths.workload_file(name)))
-    _check(given, files, name)
+    target = Path(paths.workload_file(name))
+    objects = {
+        code: f"{name}/kernels{number or ''}{'.cl' if code in source.texts else '-{gfx}.co'}"
+        for number, code in enumerate(dict.fromkeys(each.object for each in given.dispatches))
+    }
+    files = _files(given, source, target, objects)
+    codes = {target.parent / place.format(gfx=given.device): code for code, place in objects.items()}
+    _check(given, files, name, codes)
     write_files({root / file: data for file, data in files.items()})
     return tuple(root / file for file in files)
 
 
-def _files(given: DispatchList, source: Source, target: Path) -> dict[Path, bytes]:
-    """Everything to write, by its path from the project's directory."""
+def _files(
+    given: DispatchList, source: Source, target: Path, objects: Mapping[Path, str]
+) -> dict[Path, bytes]:
+    """Everything to write, by its path from the project's directory; ``objects``: names of code objects."""
     name = target.stem
-    codes = {
-        code: _code_object(code, given.device) for code in dict.fromkeys(d.object for d in given.dispatches)
-    }
-    objects = {code: f"{name}/kernels{number or ''}-{{gfx}}.co" for number, code in enumerate(codes)}
+    codes = {code: _code_object(code, given.device) for code in objects}
+    codes |= {code: text.encode() for code, (text, _) in source.texts.items()}
     recorded, missing = _recorded(given)
     kernels = source.kernels or {code: read_kernels(code) for code in codes}
-    made, beside = document(given, kernels, objects, recorded, compressed=source.compressed)
+    compiled = {code: arguments for code, (_, arguments) in source.texts.items()}
+    made, beside = document(
+        given, kernels, objects, recorded, compressed=source.compressed, compiled=compiled
+    )
     for buffer in made["buffers"].values():
         if isinstance(buffer["contents"], dict) and "file" in buffer["contents"]:
             buffer["contents"] = {"file": f"{name}/{buffer['contents']['file']}"}
@@ -121,8 +139,12 @@ def _recorded(given: DispatchList) -> tuple[dict[str, bytes], list[str]]:
     return found, missing
 
 
-def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
-    """Raise ConfigError where the workload, read back, is wrong or would do something else than the list."""
+def _check(given: DispatchList, files: Mapping[Path, bytes], name: str, codes: Mapping[Path, Path]) -> None:
+    """Raise ConfigError where the workload, read back, is wrong or would do something else than the list.
+
+    Args:
+        codes: the list's code objects, by the workload's file of each.
+    """
     with tempfile.TemporaryDirectory(prefix="apuflow-import-") as place:
         root = Path(place)
         write_files({root / file: data for file, data in files.items()})
@@ -133,7 +155,7 @@ def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
         if work is None:
             raise together(errors)
         program = work.program(COMPUTE_UNITS, given.device)
-        kernels = {code: read_kernels(root / code.source) for code in program.codes}
+        kernels = {code: read_kernels(codes[code.source]) for code in program.codes}
         for wrong in (
             *problems(program, kernels, gpu(given.device).isa),
             *_differences(given, program, kernels),
