@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
 import re
@@ -11,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from apuflow.capture.asked import LARGEST_WORKGROUP, Asked, check_kernel, parameter_kind, read_asked
 from apuflow.capture.bundle import code_objects
 from apuflow.capture.journal import (
     Address,
@@ -47,26 +47,15 @@ from apuflow.core.gpus import Gpu
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Launch, Machine, Value
 from apuflow.interpret.state import Memory, OutOfBounds, Place
-from apuflow.kernels.launches import hidden_values
-from apuflow.kernels.metadata import GEOMETRY, IGNORED, LDS_POINTER, Kernel, find_kernel, read_kernels
+from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kernels
 from apuflow.miopen import elf
-from apuflow.miopen.launch import Extent
 
 BASE: Final = 1 << 44
 """Address of the arena in the program and on the GPU: nothing else of a process lies there."""
 BYTES: Final = 1 << 38
 """Of addresses, of which each is given out once; memory is taken where it is written."""
 CLOCK_KHZ: Final = 1_000_000
-LARGEST_WORKGROUP: Final = 1024
 _KINDS: Final[tuple[MemoryKind, ...]] = ("device", "host", "managed")
-_HOST_CALLS: Final[Mapping[str, str]] = {
-    "hidden_hostcall_buffer": "printf or assert",
-    "hidden_printf_buffer": "printf",
-    "hidden_heap_v1": "malloc or new",
-    "hidden_default_queue": "enqueue_kernel",
-    "hidden_multigrid_sync_arg": "grid.sync() of cooperative groups",
-}
-"""Hidden arguments behind which a runtime would be, and what a kernel does with them."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +73,6 @@ class Choice:
     first: int | None = None
     execute: bool = True
     limit: int = LIMIT
-
-
-class Asked(NamedTuple):
-    """A launch as the program asks for it; ``block``: its arguments, hidden ones included."""
-
-    module: Module
-    kernel: Kernel
-    grid: Extent
-    workgroup: Extent
-    lds: int
-    offset: Extent
-    block: bytes
 
 
 class Enough(Exception):
@@ -223,7 +200,7 @@ class Device:
         if name not in (each.name for each in kernels):
             return Status.NOT_FOUND, b""
         kernel = find_kernel(kernels, name, file)
-        _check(kernel)
+        self._check(kernel)
         given = kernel.given[:MOST_PARAMETERS]
         self._kernels.append((module, kernel))
         head = KERNEL.pack(
@@ -231,8 +208,12 @@ class Device:
             *(kernel.vector_registers, kernel.largest_workgroup, len(given)),
             *(kernel.required_workgroup or (0, 0, 0)),
         )
-        rows = ((each.offset, each.size, _parameter(each.kind), each.alignment) for each in given)
+        rows = ((each.offset, each.size, parameter_kind(each.kind), each.alignment) for each in given)
         return Status.OK, head + b"".join(PARAMETER.pack(*row) for row in rows)
+
+    def _check(self, kernel: Kernel) -> None:
+        """Raise EngineError for a kernel that cannot run."""
+        check_kernel(kernel)
 
     def _program(self, payload: bytes) -> tuple[Status, bytes]:
         number = len(self._modules)
@@ -273,20 +254,13 @@ class Device:
 
     def _asked(self, payload: bytes) -> Asked | None:
         """The launch that a request describes; None: the GPU does not take it."""
-        number, lds, *sizes = LAUNCH.unpack_from(payload)
-        module, kernel = self._kernels[number]
-        grid, workgroup, offset = (_extent(sizes[at : at + 3]) for at in (0, 3, 6))
+        number, *_ = LAUNCH.unpack_from(payload)
+        asked = read_asked(*self._kernels[number], payload)
         self.journal.count += 1
-        if problem := self._geometry(kernel, grid, workgroup, lds):
-            self.journal.refused.append(f"launch {self.journal.count} of {kernel.name}: {problem}")
+        if problem := asked.problem(self.gpu.isa):
+            self.journal.refused.append(f"launch {self.journal.count} of {asked.kernel.name}: {problem}")
             return None
-        block = bytearray(payload[LAUNCH.size :].ljust(kernel.argument_bytes, b"\0"))
-        hidden = hidden_values(grid, workgroup, lds, offset)
-        for each in kernel.parameters:
-            if each.hidden:
-                value = hidden.get(each.kind, 0)
-                block[each.offset : each.offset + each.size] = value.to_bytes(each.size, "little")
-        return Asked(module, kernel, grid, workgroup, lds, offset, bytes(block))
+        return asked
 
     def _begun(self, asked: Asked) -> Launched:
         """A launch that is recorded, and what memory holds before it."""
@@ -308,17 +282,6 @@ class Device:
         self.journal.launches.append(begun)
         if self.choice.first == len(self.journal.launches):
             raise Enough
-
-    def _geometry(self, kernel: Kernel, grid: Extent, workgroup: Extent, lds: int) -> str:
-        """Why the GPU does not take a launch; "": it does."""
-        items, most = math.prod(workgroup), min(kernel.largest_workgroup, LARGEST_WORKGROUP)
-        if not items or not math.prod(grid):
-            return f"a grid of {grid} work-items in workgroups of {workgroup}"
-        if items > most:
-            return f"a workgroup has {items} work-items, the kernel takes at most {most}"
-        if kernel.lds_bytes + lds > self.gpu.isa.lds_bytes:
-            return f"{kernel.lds_bytes + lds:,} bytes of LDS; a compute unit has {self.gpu.isa.lds_bytes:,}"
-        return ""
 
     def _is_recorded(self, kernel: Kernel) -> bool:
         if not re.search(self.choice.pattern, kernel.name):
@@ -403,29 +366,3 @@ class Device:
             current = owner.current
             if current is not None and (owner is module or any(current is each for each in used)):
                 current.after = self._view(owner).copy()
-
-
-def _extent(sizes: list[int]) -> Extent:
-    x, y, z = sizes
-    return x, y, z
-
-
-def _parameter(kind: str) -> int:
-    """``enum parameter`` of a kind of argument."""
-    kinds = ("by_value", "global_buffer", LDS_POINTER)
-    return kinds.index(kind) if kind in kinds else len(kinds)
-
-
-def _check(kernel: Kernel) -> None:
-    """Raise EngineError for a kernel that needs a runtime while it runs."""
-    for each in kernel.parameters:
-        if each.kind in _HOST_CALLS:
-            raise EngineError(
-                f"{kernel.name} uses {_HOST_CALLS[each.kind]}, which a GPU without a runtime does not have",
-                value=each.kind,
-                remedy="leave it out of the kernel; without optimization the compiler may claim it wrongly: "
-                "build with -O1 or more",
-            )
-        if each.hidden and each.kind not in GEOMETRY | IGNORED:
-            message = f"{kernel.name} wants {each.kind}, which only a runtime has"
-            raise EngineError(message, value=each.kind, remedy="change the kernel")

@@ -13,12 +13,14 @@ from typing import Final
 import numpy as np
 from typing_extensions import override
 
-from apuflow.capture.device import Asked, Device
+from apuflow.capture.asked import Asked, check_kernel
+from apuflow.capture.device import Device
 from apuflow.capture.journal import Allocation, Bytes, Launched, Module
 from apuflow.capture.library import build_library
 from apuflow.capture.protocol import ADDRESS, MOST_PIECES, PIECE, Request, Status
 from apuflow.core.errors import EngineError
 from apuflow.interpret.state import Place
+from apuflow.kernels.metadata import Kernel
 
 HEADERS: Final = ("/opt/rocm/include/hsa", "/usr/include/hsa")
 """Where hsa_api_trace.h is looked for behind ``ROCM_PATH``: ROCm's own, Debian's."""
@@ -70,6 +72,7 @@ class ObservedDevice(Device):
         asked = self._asked(payload)
         if asked is None or not self._is_recorded(asked.kernel):
             return Status.NOT_FOUND, b""
+        check_kernel(asked.kernel)
         places = {owner.place for _, owner, _ in self._pointers(asked.kernel, asked.block)}
         self._asked_now, self._begun_now, self._held = asked, None, {}
         if not places:
@@ -93,6 +96,10 @@ class ObservedDevice(Device):
         if self._begun_now is not None:
             self._ended(self._begun_now)
         return Status.OK, b""
+
+    @override
+    def _check(self, kernel: Kernel) -> None:
+        """Only what is recorded has to run elsewhere."""
 
     @override
     def _owner(self, address: int) -> Allocation | Module | None:

@@ -60,7 +60,9 @@ struct loaded {
 
 struct kernel_object {
     uint64_t object;
-    struct kernel kernel;
+    uint32_t module;
+    char *name;
+    struct kernel *kernel; /* NULL: it has not been launched */
     struct kernel_object *next;
 };
 
@@ -122,7 +124,6 @@ static hsa_status_t add_kernel(hsa_executable_t executable, hsa_agent_t agent, h
     hsa_symbol_kind_t kind;
     uint32_t length = 0;
     uint64_t object;
-    struct kernel kernel;
     (void)executable, (void)agent;
     real.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind);
     if (kind != HSA_SYMBOL_KIND_KERNEL)
@@ -133,9 +134,7 @@ static hsa_status_t add_kernel(hsa_executable_t executable, hsa_agent_t agent, h
     real.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object);
     if (length > 3 && !strcmp(name + length - 3, ".kd"))
         name[length - 3] = '\0';
-    if (device_kernel(*module, name, &kernel) == OK)
-        ADD(kernels, object, kernel);
-    free(name);
+    ADD(kernels, object, *module, name, NULL);
     return HSA_STATUS_SUCCESS;
 }
 
@@ -225,19 +224,24 @@ static void tell(const struct observed *observed)
 
 static void dispatch(const hsa_kernel_dispatch_packet_t *packet, packet_writer writer)
 {
-    const struct kernel_object *found = kernels;
+    struct kernel_object *found = kernels;
     while (found && found->object != packet->kernel_object)
         found = found->next;
     if (!found)
-        refuse("a kernel that no hsa_executable_load_agent_code_object has loaded", "load it by that function");
+        refuse("hsa_executable_load_code_object", "load code by hsa_executable_load_agent_code_object");
+    if (!found->kernel) {
+        found->kernel = malloc(sizeof *found->kernel);
+        if (device_kernel(found->module, found->name, found->kernel) != OK)
+            refuse("hsa_executable_load_agent_code_object", "compile the code for code object V3 or later");
+    }
     struct launch launch = {
-        .kernel = found->kernel.number,
-        .lds = packet->group_segment_size - found->kernel.lds,
+        .kernel = found->kernel->number,
+        .lds = packet->group_segment_size - found->kernel->lds,
         .grid = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
         .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
     };
     struct observed observed;
-    if (device_observe(&launch, packet->kernarg_address, found->kernel.block_bytes, &observed) != OK) {
+    if (device_observe(&launch, packet->kernarg_address, found->kernel->block_bytes, &observed) != OK) {
         writer(packet, 1); /* one that is not recorded */
         return;
     }
