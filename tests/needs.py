@@ -76,6 +76,8 @@ LATER_CLANG = Need(
     ("clang-19", "lld-19", "llvm-19"),
     ("clang-19",),
 )
+OPENCL = Need("headers of OpenCL", "recording OpenCL programs", ("ocl-icd-opencl-dev",))
+ROCM = Need("headers of ROCm's runtime", "recording programs under ROCm", ("libhsa-runtime-dev",))
 DOCKER = Need(
     "Docker daemon",
     "builds and runs in containers",
@@ -135,6 +137,8 @@ NEEDS = (
         C_COMPILER,
         CLANG,
         LATER_CLANG,
+        OPENCL,
+        ROCM,
         DOCKER,
         REGISTRY,
         PODMAN,

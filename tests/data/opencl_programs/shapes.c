@@ -32,7 +32,7 @@ int main(void)
     MUST(seen == first && status == CL_SUCCESS);
     seen[0] = 100;
     MUST(clEnqueueUnmapMemObject(queue, in, seen, 0, NULL, NULL) == CL_SUCCESS);
-    MUST(clEnqueueCopyBuffer(queue, in, half, 0, sizeof(float), 4, 0, NULL, &copied) == CL_SUCCESS);
+    MUST(clEnqueueCopyBuffer(queue, in, half, 0, sizeof(float), 16, 0, NULL, &copied) == CL_SUCCESS);
     MUST(clEnqueueCopyBuffer(queue, in, in, 0, sizeof(float), 8, 0, NULL, NULL) == CL_MEM_COPY_OVERLAP);
 
     /* Rows 4 to 19 of the input become rows 4 to 19 of the output, each group of 8 turned round. */
