@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from apuflow.capture.bundle import code_objects
-from apuflow.capture.journal import Address, Allocation, Contents, Journal, Launched, MemoryKind, Module
+from apuflow.capture.journal import Address, Allocation, Journal, Launched, MemoryKind, Module
 from apuflow.capture.protocol import (
     ADDRESS,
     ALLOCATE,
@@ -30,6 +30,7 @@ from apuflow.capture.protocol import (
     Request,
     Status,
 )
+from apuflow.capture.snapshots import Snapshots
 from apuflow.capture.source_lines import named_lines
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import Gpu
@@ -102,6 +103,7 @@ class Device:
         self._map = mmap.mmap(self.descriptor, BYTES)
         self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE)
         self._machine = Machine({}, [], self._memory)
+        self._snapshots = Snapshots(self._memory, self._owner, (BASE, BASE + BYTES), self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
         self._modules: list[Module] = []
         self._kernels: list[tuple[Module, Kernel]] = []
@@ -238,18 +240,24 @@ class Device:
         block = bytes(given)
         started = self.journal.count
         recorded = self._is_recorded(kernel)
-        addresses = tuple(self._addresses(kernel, block)) if recorded else ()
-        code = self._now(module, started) if recorded else None
+        pointers = self._pointers(kernel, block) if recorded else []
+        if recorded:
+            self._snapshots.before([module, *(owner for _, owner, _ in pointers)], started)
         run = 0
         if self.choice.execute:
             run = self._execute(
                 Launch(module.number, kernel.name, grid, workgroup, (Value(block),), lds), block
             )
-        if code is not None:
-            self._keep(module, [each.contents for each in addresses])
+        if recorded:
+            self._snapshots.after()
+            assert module.current is not None
+            addresses = tuple(
+                Address(place, owner.current, offset) for place, owner, offset in pointers if owner.current
+            )
             self.journal.launches.append(
                 Launched(
-                    *(started, module, code, kernel.name, grid, workgroup, lds, block, addresses, run),
+                    *(started, module, module.current, kernel.name, grid, workgroup, lds, block, addresses),
+                    instructions=run,
                     weight=self.choice.every,
                 )
             )
@@ -304,8 +312,8 @@ class Device:
                 said.append(f"argument {number}{name} is {owner.place.name}, {size}")
         return "; ".join(said)
 
-    def _addresses(self, kernel: Kernel, block: bytes) -> list[Address]:
-        """Every address in a launch's arguments, with what it points into."""
+    def _pointers(self, kernel: Kernel, block: bytes) -> list[tuple[int, Allocation, int]]:
+        """Every address in a launch's arguments: its place, what it points into, and how far in."""
         found = []
         for each in kernel.given:
             if each.kind == LDS_POINTER:
@@ -319,34 +327,8 @@ class Device:
                         remedy="a workload has no such addresses: use the variable's name in the kernel",
                     )
                 if owner is not None:
-                    contents = self._now(owner, self.journal.count)
-                    found.append(Address(place, contents, address - owner.place.address))
+                    found.append((place, owner, address - owner.place.address))
         return found
-
-    def _now(self, what: Allocation | Module, launch: int) -> Contents:
-        """What a launch finds there: the same as the last one left, or something of the program's."""
-        view, known = self._memory.view(what.place.name), what.current
-        left = known if known is None else known.before if known.after is None else known.after
-        if known is None or not np.array_equal(left, view):
-            if known is not None and not self.choice.execute:
-                raise EngineError(
-                    f"the program changes memory that an earlier launch uses, before launch {launch}",
-                    value=what.place.name,
-                    remedy="leave --no-execute out: nobody knows what the launches would have written there",
-                )
-            number = what.number if isinstance(what, Allocation) else 0
-            what.current = Contents(number, view.copy(), set=bool(view.any()))
-        assert what.current is not None
-        return what.current
-
-    def _keep(self, module: Module, used: list[Contents]) -> None:
-        """Remember what a recorded launch has left."""
-        if not self.choice.execute:
-            return
-        for owner in (module, *self._allocations.values()):
-            current = owner.current
-            if current is not None and (owner is module or any(current is each for each in used)):
-                current.after = self._memory.view(owner.place.name).copy()
 
 
 def _extent(sizes: list[int]) -> Extent:

@@ -27,12 +27,14 @@ class Contents:
         before: its bytes before the first launch that uses it.
         after: those after the last one; None: no launch was executed.
         set: the program wrote something before that launch.
+        pointers: addresses of other memory in it before that launch.
     """
 
     number: int
     before: Bytes
     after: Bytes | None = None
     set: bool = True
+    pointers: tuple[Address, ...] = ()
 
     @property
     def written(self) -> bool:
@@ -71,10 +73,10 @@ class Module:
 
 
 class Address(NamedTuple):
-    """An address in an argument block.
+    """An address in an argument block, or in memory.
 
     Attributes:
-        place: of the address, in bytes from the block's first.
+        place: of the address, in bytes from the first.
         contents: what it points into. offset: bytes from there.
     """
 

@@ -180,7 +180,7 @@ def _types(given: DispatchList, kernels: KernelsBySource) -> Iterator[tuple[str,
                 named[name].add(parameter.type_name.rstrip("*"))
                 offsets[name].add(offset)
     for buffer in given.buffers:
-        found = named[buffer.name] - {""}
+        found = named[buffer.name] - {"", "void"}
         word = found.pop() if len(found) == 1 else "float" if buffer.contents.kind == "uniform" else "uint"
         kind = cast("ElementType", word if word in ELEMENT_BYTES else "uint")
         whole = all(place % ELEMENT_BYTES[kind] == 0 for place in (buffer.size, *offsets[buffer.name]))
