@@ -64,13 +64,16 @@ class Choice:
     """Which launches are recorded, and whether launches are executed.
 
     Attributes:
-        pattern: of the kernel's name, a regular expression. every: each of so many launches of a kernel.
+        pattern: of the kernel's name, a regular expression.
+        every: one of so many launches of a kernel.
+        fold: one of the launches of a kernel with the same geometry and as many executed instructions.
         first: most launches; None: all.
         limit: wavefront instructions of a launch.
     """
 
     pattern: str = ""
     every: int = 1
+    fold: bool = False
     first: int | None = None
     execute: bool = True
     limit: int = LIMIT
@@ -86,7 +89,7 @@ class Device:
 
     Attributes:
         units, memory_bytes: what it says of itself.
-        lines: whether messages may name source lines, for which a tool of LLVM runs.
+        descriptor: of the file that is its memory.
     """
 
     gpu: Gpu
@@ -108,6 +111,8 @@ class Device:
         self._modules: list[Module] = []
         self._kernels: list[tuple[Module, Kernel]] = []
         self._launches: dict[str, int] = {}
+        self._last: dict[str, Launched] = {}
+        self._kept: dict[tuple[str, Extent, Extent, int, int], Launched] = {}
         self._count, self._used = 0, 0
         self._directory = tempfile.TemporaryDirectory(prefix="apuflow-capture-")
         self._answers: Mapping[Request, Callable[[bytes], tuple[Status, bytes]]] = {
@@ -238,29 +243,14 @@ class Device:
             if each.hidden and each.kind in hidden:
                 given[each.offset : each.offset + each.size] = hidden[each.kind].to_bytes(each.size, "little")
         block = bytes(given)
-        started = self.journal.count
-        recorded = self._is_recorded(kernel)
-        pointers = self._pointers(kernel, block) if recorded else []
-        if recorded:
-            self._snapshots.before([module, *(owner for _, owner, _ in pointers)], started)
-        run = 0
-        if self.choice.execute:
-            run = self._execute(
-                Launch(module.number, kernel.name, grid, workgroup, (Value(block),), lds), block
-            )
-        if recorded:
-            self._snapshots.after()
-            assert module.current is not None
-            addresses = tuple(
-                Address(place, owner.current, offset) for place, owner, offset in pointers if owner.current
-            )
-            self.journal.launches.append(
-                Launched(
-                    *(started, module, module.current, kernel.name, grid, workgroup, lds, block, addresses),
-                    instructions=run,
-                    weight=self.choice.every,
-                )
-            )
+        launch = Launch(module.number, kernel.name, grid, workgroup, (Value(block),), lds)
+        if not re.search(self.choice.pattern, kernel.name):
+            self._execute(launch, block)
+        elif not self._is_due(kernel):
+            self._execute(launch, block)
+            self._last[kernel.name].weight += 1
+        else:
+            self._record(module, kernel, launch, block)
         if self.choice.first == len(self.journal.launches):
             raise Enough
         return Status.OK, b""
@@ -276,15 +266,36 @@ class Device:
             return f"{kernel.lds_bytes + lds:,} bytes of LDS; a compute unit has {self.gpu.isa.lds_bytes:,}"
         return ""
 
-    def _is_recorded(self, kernel: Kernel) -> bool:
-        if not re.search(self.choice.pattern, kernel.name):
-            return False
+    def _is_due(self, kernel: Kernel) -> bool:
         before = self._launches.get(kernel.name, 0)
         self._launches[kernel.name] = before + 1
         return before % self.choice.every == 0
 
+    def _record(self, module: Module, kernel: Kernel, launch: Launch, block: bytes) -> None:
+        """Execute a launch, and keep it where no equal one has been kept."""
+        pointers = self._pointers(kernel, block)
+        self._snapshots.before([module, *(owner for _, owner, _ in pointers)], self.journal.count)
+        run = self._execute(launch, block)
+        key = (kernel.name, launch.grid, launch.workgroup, launch.lds, run)
+        if self.choice.fold and key in self._kept:
+            self._kept[key].weight += 1
+            return
+        self._snapshots.after()
+        assert module.current is not None
+        addresses = [
+            Address(place, owner.current, offset) for place, owner, offset in pointers if owner.current
+        ]
+        kept = Launched(
+            *(self.journal.count, module, module.current, kernel.name, launch.grid, launch.workgroup),
+            *(launch.lds, block, tuple(addresses), run),
+        )
+        self._kept[key] = self._last[kernel.name] = kept
+        self.journal.launches.append(kept)
+
     def _execute(self, launch: Launch, block: bytes) -> int:
-        """Wavefront instructions of a launch that ran."""
+        """Wavefront instructions of a launch that ran; 0 where none is executed."""
+        if not self.choice.execute:
+            return 0
         began = time.monotonic()
         try:
             done = self._machine.run(launch, limit=self.choice.limit).total

@@ -19,8 +19,8 @@ MemoryKind: TypeAlias = Literal["device", "host", "managed"]
 class Contents:
     """Memory from one change by the program on: a piece of it, or a code object.
 
-    A buffer of the workload: when the program has changed the piece after a launch, later launches that use it
-    get another one.
+    A buffer of the workload. When the program has changed the piece after a launch, later launches that use
+    it get another one.
 
     Attributes:
         number: of the piece; 0: a code object.
@@ -85,7 +85,7 @@ class Address(NamedTuple):
     offset: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Launched:
     """A launch that is recorded.
 

@@ -28,6 +28,8 @@ from apuflow.workloads.dispatch_list import Source, write_workload
 
 _PAGE: Final = 4096
 _MOST_ADDRESSES: Final = 256
+WEIGHTS: Final = "launch,kernel,launch_of_program,weight,instructions"
+"""Columns of the weights: number of the launch in the workload; launches that it stands for."""
 ADDRESSING: Final = "apuflow_address"
 _ADDRESSES: Final = f"""\
 /* Writes the address of one buffer into another, as the host of the program did. */
@@ -50,8 +52,11 @@ def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, 
     _check(journal)
     with tempfile.TemporaryDirectory(prefix="apuflow-capture-") as place:
         directory = Path(place)
-        given, kernels = _list(journal, directory)
-        source = Source(command, f"apuflow capture {name}", kernels, compressed=True)
+        given, kernels, weights = _list(journal, directory)
+        beside = (
+            {"weights.csv": weights.encode()} if any(each.weight > 1 for each in journal.launches) else {}
+        )
+        source = Source(command, f"apuflow capture {name}", kernels, compressed=True, beside=beside)
         return write_workload(given, source, name, root)
 
 
@@ -68,7 +73,7 @@ def _check(journal: Journal) -> None:
             else "the program has launched no kernel",
             remedy="correct --kernel"
             if journal.count
-            else "is it one for AMD GPUs, and did it come that far?",
+            else "give it arguments with which it comes that far; it has to link libamdhip64.so",
         )
     if len(journal.launches) > MOST_LAUNCHES:
         message = f"more than {MOST_LAUNCHES:,} launches, for which gem5 would write statistics"
@@ -88,8 +93,8 @@ class _Addressing(NamedTuple):
         return Dispatch(self.path, ADDRESSING, (1, 1, 1), (1, 1, 1), given)
 
 
-def _list(journal: Journal, directory: Path) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]]]:
-    """The launches as a dispatch list with its files in a directory, and the kernels of its code objects."""
+def _list(journal: Journal, directory: Path) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]], str]:
+    """The launches as a dispatch list with its files in a directory, its kernels, its launches' weights."""
     codes = _code_objects(journal, directory)
     memory = _memory(journal)
     addressing = _addressing(journal, directory, any(each.pointers for each in memory.values()))
@@ -112,6 +117,7 @@ def _list(journal: Journal, directory: Path) -> tuple[DispatchList, Mapping[Path
                 _whole(after).tofile(dumps[-1].path)
     steps: list[Dispatch | Dump] = []
     placed: set[int] = set()
+    weights = [WEIGHTS]
     for each in journal.launches:
         for key, contents in _reached(each).items():
             if key not in placed:
@@ -121,9 +127,11 @@ def _list(journal: Journal, directory: Path) -> tuple[DispatchList, Mapping[Path
                     for place, to, offset in contents.pointers
                 ]
         path = codes[id(each.code)]
-        given = _arguments(each, find_kernel(kernels[path], each.kernel, path), named)
-        steps.append(Dispatch(path, each.kernel, each.grid, each.workgroup, given, each.lds))
-    return DispatchList(journal.gfx, tuple(buffers), (*steps, *dumps), data=directory / "data.bin"), kernels
+        arguments = _arguments(each, find_kernel(kernels[path], each.kernel, path), named)
+        steps.append(Dispatch(path, each.kernel, each.grid, each.workgroup, arguments, each.lds))
+        weights.append(f"{len(steps)},{each.kernel},{each.number},{each.weight},{each.instructions}")
+    made = DispatchList(journal.gfx, tuple(buffers), (*steps, *dumps), data=directory / "data.bin")
+    return made, kernels, "\n".join([*weights, ""])
 
 
 def _addressing(journal: Journal, directory: Path, needed: bool) -> _Addressing:

@@ -49,14 +49,13 @@ def capture(
     command: list[str] = typer.Argument(help="After --: the program and its arguments."),
     gfx: str | None = typer.Option(None, help="The GPU; default: the first that the program has code for."),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
-    kernel: str = typer.Option(
-        "", help="Record launches of kernels with this in their name (regular expression)."
+    kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
+    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    fold: bool = typer.Option(
+        False, "--fold", help="Record one of equal launches: same kernel, grid and executed instructions."
     ),
-    every: int = typer.Option(1, min=1, help="Record every so manieth launch of each kernel."),
     first: int | None = typer.Option(None, min=1, help="Record so many launches, then end the program."),
-    execute: bool = typer.Option(
-        True, help="Execute the kernels; else memory stays as the program wrote it."
-    ),
+    execute: bool = typer.Option(True, help="Execute the kernels, or leave memory as it is."),
     limit: int = typer.Option(
         2_000_000_000, min=1, help="Wavefront instructions after which a launch is stopped."
     ),
@@ -75,7 +74,7 @@ def capture(
     from apuflow.core import paths
 
     check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
-    device = Device(_gpu(gfx, command[0]), Choice(kernel, every, first, execute, limit), compute_units)
+    device = Device(_gpu(gfx, command[0]), Choice(kernel, every, fold, first, execute, limit), compute_units)
     status = run(command, device, [hip_library(Path())], {})
     journal = device.journal
     if status:

@@ -259,10 +259,12 @@ def _argument(
         name, offset = block.addresses[place]
         return {"buffer": name, "offset": offset // ELEMENT_BYTES[types[name]]} if offset else name
     if within:
-        raise ConfigError(
-            f"{shown} is a value of {parameter.size} bytes with an address in it",
-            remedy="a workload gives addresses as arguments of their own only",
-        )
+        if any(at % 8 or at < place or at + 8 > end or block.addresses[at][1] for at in within):
+            raise ConfigError(
+                f"{shown} is a value of {parameter.size} bytes with an address inside a buffer in it",
+                remedy="a workload gives such addresses as arguments of their own only",
+            )
+        return {"bytes": raw.hex(), "addresses": {str(at - place): block.addresses[at][0] for at in within}}
     return _value(parameter, raw)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -51,12 +52,20 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
 
 
 class Source(NamedTuple):
-    """Where a list comes from: its name, the command that imports it; ``kernels`` where more is known of them."""
+    """Where a list comes from.
+
+    Attributes:
+        name: of the list or the program. command: that imports it.
+        kernels: of the code objects, where more is known of them than they say.
+        compressed: whether one file has the contents of all buffers.
+        beside: further files to write, by name.
+    """
 
     name: str
     command: str
     kernels: KernelsBySource | None = None
     compressed: bool = False
+    beside: Mapping[str, bytes] = MappingProxyType({})
 
 
 def write_workload(given: DispatchList, source: Source, name: str, root: Path) -> tuple[Path, ...]:
@@ -90,7 +99,7 @@ def _files(given: DispatchList, source: Source, target: Path) -> dict[Path, byte
     files = {target: text.encode()}
     place = target.parent
     files |= {place / objects[code].format(gfx=given.device): data for code, data in codes.items()}
-    return files | {place / name / file: data for file, data in beside.items()}
+    return files | {place / name / file: data for file, data in (beside | dict(source.beside)).items()}
 
 
 def _code_object(path: Path, gfx: str) -> bytes:
