@@ -7,8 +7,8 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,16 +16,7 @@ import numpy as np
 
 from apuflow.capture.asked import LARGEST_WORKGROUP, Asked, check_kernel, parameter_kind, read_asked
 from apuflow.capture.bundle import code_objects
-from apuflow.capture.journal import (
-    Address,
-    Allocation,
-    Bytes,
-    Contents,
-    Journal,
-    Launched,
-    MemoryKind,
-    Module,
-)
+from apuflow.capture.journal import Address, Allocation, Bytes, Journal, Launched, MemoryKind, Module
 from apuflow.capture.opencl import build_program
 from apuflow.capture.protocol import (
     ADDRESS,
@@ -41,6 +32,7 @@ from apuflow.capture.protocol import (
     Request,
     Status,
 )
+from apuflow.capture.snapshots import Owner, Pointer, Snapshots
 from apuflow.capture.source_lines import named_lines
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import Gpu
@@ -49,6 +41,7 @@ from apuflow.interpret.run import LIMIT, Launch, Machine, Value
 from apuflow.interpret.state import Memory, OutOfBounds, Place
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kernels
 from apuflow.miopen import elf
+from apuflow.miopen.launch import Extent
 
 BASE: Final = 1 << 44
 """Address of the arena in the program and on the GPU: nothing else of a process lies there."""
@@ -63,13 +56,16 @@ class Choice:
     """Which launches are recorded, and whether launches are executed.
 
     Attributes:
-        pattern: of the kernel's name, a regular expression. every: each of so many launches of a kernel.
+        pattern: of the kernel's name, a regular expression.
+        every: one of so many launches of a kernel.
+        fold: one of the launches of a kernel with the same geometry and as many executed instructions.
         first: most launches; None: all.
         limit: wavefront instructions of a launch.
     """
 
     pattern: str = ""
     every: int = 1
+    fold: bool = False
     first: int | None = None
     execute: bool = True
     limit: int = LIMIT
@@ -85,7 +81,7 @@ class Device:
 
     Attributes:
         units, memory_bytes: what it says of itself.
-        lines: whether messages may name source lines, for which a tool of LLVM runs.
+        descriptor: of the file that is its memory.
     """
 
     gpu: Gpu
@@ -96,16 +92,19 @@ class Device:
     descriptor: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.journal = Journal(self.gpu.name, spans=[(BASE, BASE + BYTES)])
+        self.journal = Journal(self.gpu.name, addresses=(BASE, BASE + BYTES))
         self.descriptor = os.memfd_create("apuflow-gpu")
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)
         self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE)
         self._machine = Machine({}, [], self._memory)
+        self._snapshots = Snapshots(self._view, self._owner, self.journal, self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
         self._modules: list[Module] = []
         self._kernels: list[tuple[Module, Kernel]] = []
         self._launches: dict[str, int] = {}
+        self._last: dict[str, Launched] = {}
+        self._kept: dict[tuple[str, Extent, Extent, int, int], Launched] = {}
         self._count, self._used = 0, 0
         self._directory = tempfile.TemporaryDirectory(prefix="apuflow-capture-")
         self._answers: Mapping[Request, Callable[[bytes], tuple[Status, bytes]]] = {
@@ -246,52 +245,74 @@ class Device:
         asked = self._asked(payload)
         if asked is None:
             return Status.BAD_GEOMETRY, b""
-        begun = self._begun(asked) if self._is_recorded(asked.kernel) else None
-        run = self._execute(asked) if self.choice.execute else 0
-        if begun is not None:
-            self._ended(replace(begun, instructions=run))
+        if self._is_wanted(asked):
+            pointers = self._pointers(asked)
+            owners = (owner for _, owner, _ in pointers)
+            self._snapshots.before([asked.module, *owners], self.journal.count)
+            self._keep(asked, pointers, self._execute(asked))
+        else:
+            self._execute(asked)
         return Status.OK, b""
 
     def _asked(self, payload: bytes) -> Asked | None:
         """The launch that a request describes; None: the GPU does not take it."""
         number, *_ = LAUNCH.unpack_from(payload)
-        asked = read_asked(*self._kernels[number], payload)
+        module, kernel = self._kernels[number]
+        asked = read_asked(module, kernel, payload)
         self.journal.count += 1
         if problem := asked.problem(self.gpu.isa):
             self.journal.refused.append(f"launch {self.journal.count} of {asked.kernel.name}: {problem}")
             return None
         return asked
 
-    def _begun(self, asked: Asked) -> Launched:
-        """A launch that is recorded, and what memory holds before it."""
-        number = self.journal.count
-        addresses = tuple(
-            Address(place, self._now(owner, number), inside)
-            for place, owner, inside in self._pointers(asked.kernel, asked.block)
-        )
-        return Launched(
-            *(number, asked.module, self._now(asked.module, number), asked.kernel.name),
-            *(asked.grid, asked.workgroup, asked.lds, asked.block, addresses),
-            weight=self.choice.every,
+    def _is_wanted(self, asked: Asked) -> bool:
+        """Whether a launch is to be recorded; one of the same kernel may stand for it."""
+        name = asked.kernel.name
+        if not re.search(self.choice.pattern, name):
+            return False
+        before = self._launches.get(name, 0)
+        self._launches[name] = before + 1
+        if before % self.choice.every:
+            self._last[name].weight += 1
+        return before % self.choice.every == 0
+
+    def _keep(self, asked: Asked, pointers: list[Pointer], run: int) -> None:
+        """Record a launch that has ended, where no equal one has been kept.
+
+        Args:
+            run: its wavefront instructions.
+
+        Raises:
+            Enough: it was the last one that is wanted.
+        """
+        key = (asked.kernel.name, asked.grid, asked.workgroup, asked.lds, run)
+        if self.choice.fold and key in self._kept:
+            self._kept[key].weight += 1
+            return
+        self._snapshots.after()
+        code = asked.module.current
+        assert code is not None
+        addresses = [
+            Address(place, owner.current, inside) for place, owner, inside in pointers if owner.current
+        ]
+        kept = Launched(
+            *(self.journal.count, asked.module, code, asked.kernel.name, asked.grid, asked.workgroup),
+            *(asked.lds, asked.block, tuple(addresses), run),
             offset=asked.offset,
         )
-
-    def _ended(self, begun: Launched) -> None:
-        """Put a launch into the journal; raises Enough after the last one that is wanted."""
-        self._keep(begun.module, [each.contents for each in begun.addresses])
-        self.journal.launches.append(begun)
+        self._kept[key] = self._last[asked.kernel.name] = kept
+        self.journal.launches.append(kept)
         if self.choice.first == len(self.journal.launches):
             raise Enough
 
-    def _is_recorded(self, kernel: Kernel) -> bool:
-        if not re.search(self.choice.pattern, kernel.name):
-            return False
-        before = self._launches.get(kernel.name, 0)
-        self._launches[kernel.name] = before + 1
-        return before % self.choice.every == 0
+    def _view(self, owner: Owner) -> Bytes:
+        """What memory holds there."""
+        return self._memory.view(owner.place.name)
 
     def _execute(self, asked: Asked) -> int:
-        """Wavefront instructions of a launch that ran."""
+        """Wavefront instructions of a launch that ran; 0 where none is executed."""
+        if not self.choice.execute:
+            return 0
         launch = Launch(
             *(asked.module.number, asked.kernel.name, asked.grid, asked.workgroup),
             *((Value(asked.block),), asked.lds),
@@ -322,47 +343,20 @@ class Device:
                 said.append(f"argument {number}{name} is {owner.place.name}, {size}")
         return "; ".join(said)
 
-    def _pointers(self, kernel: Kernel, block: bytes) -> Iterator[tuple[int, Allocation, int]]:
-        """Every address in a launch's arguments: its place, what it points into, and bytes from there."""
-        for each in kernel.given:
+    def _pointers(self, asked: Asked) -> list[Pointer]:
+        """Every address in a launch's arguments."""
+        found = []
+        for each in asked.kernel.given:
             if each.kind == LDS_POINTER:
                 continue
             for place in range(each.offset, each.offset + each.size - 7, 8):
-                address = int.from_bytes(block[place : place + 8], "little")
+                address = int.from_bytes(asked.block[place : place + 8], "little")
                 owner = self._owner(address)
                 if isinstance(owner, Module):
                     raise EngineError(
-                        f"{kernel.name} gets the address of a variable of a code object",
+                        f"{asked.kernel.name} gets the address of a variable of a code object",
                         remedy="a workload has no such addresses: use the variable's name in the kernel",
                     )
                 if owner is not None:
-                    yield place, owner, address - owner.place.address
-
-    def _view(self, what: Allocation | Module) -> Bytes:
-        """What memory holds there."""
-        return self._memory.view(what.place.name)
-
-    def _now(self, what: Allocation | Module, launch: int) -> Contents:
-        """What a launch finds there: the same as the last one left, or something of the program's."""
-        view, known = self._view(what), what.current
-        left = known if known is None else known.before if known.after is None else known.after
-        if known is None or not np.array_equal(left, view):
-            if known is not None and not self.choice.execute:
-                raise EngineError(
-                    f"the program changes memory that an earlier launch uses, before launch {launch}",
-                    value=what.place.name,
-                    remedy="leave --no-execute out: nobody knows what the launches would have written there",
-                )
-            number = what.number if isinstance(what, Allocation) else 0
-            what.current = Contents(number, view.copy(), set=bool(view.any()))
-        assert what.current is not None
-        return what.current
-
-    def _keep(self, module: Module, used: list[Contents]) -> None:
-        """Remember what a recorded launch has left."""
-        if not self.choice.execute:
-            return
-        for owner in (module, *self._allocations.values()):
-            current = owner.current
-            if current is not None and (owner is module or any(current is each for each in used)):
-                current.after = self._view(owner).copy()
+                    found.append(Pointer(place, owner, address - owner.place.address))
+        return found

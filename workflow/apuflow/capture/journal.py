@@ -19,20 +19,22 @@ MemoryKind: TypeAlias = Literal["device", "host", "managed"]
 class Contents:
     """Memory from one change by the program on: a piece of it, or a code object.
 
-    A buffer of the workload: when the program has changed the piece after a launch, later launches that use it
-    get another one.
+    A buffer of the workload. When the program has changed the piece after a launch, later launches that use
+    it get another one.
 
     Attributes:
         number: of the piece; 0: a code object.
         before: its bytes before the first launch that uses it.
         after: those after the last one; None: no launch was executed.
         set: the program wrote something before that launch.
+        pointers: addresses of other memory in it before that launch.
     """
 
     number: int
     before: Bytes
     after: Bytes | None = None
     set: bool = True
+    pointers: tuple[Address, ...] = ()
 
     @property
     def written(self) -> bool:
@@ -80,10 +82,10 @@ class Module:
 
 
 class Address(NamedTuple):
-    """An address in an argument block.
+    """An address in an argument block, or in memory.
 
     Attributes:
-        place: of the address, in bytes from the block's first.
+        place: of the address, in bytes from the first.
         contents: what it points into. offset: bytes from there.
     """
 
@@ -92,7 +94,7 @@ class Address(NamedTuple):
     offset: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Launched:
     """A launch that is recorded.
 
@@ -131,7 +133,7 @@ class Journal:
         count: of all launches, those included that are not recorded.
         instructions, seconds: of the execution of all launches.
         refused: launches that the GPU does not take, in words.
-        spans: addresses of its memory, each from the first one to the one behind the last one.
+        addresses: of the GPU's memory: the first, and the one behind the last.
     """
 
     gfx: str
@@ -140,4 +142,4 @@ class Journal:
     instructions: int = 0
     seconds: float = 0.0
     refused: list[str] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
+    addresses: tuple[int, int] = (0, 0)

@@ -1,4 +1,4 @@
-"""Shared libraries that stand in for a GPU's runtime, built with the machine's C compiler when they are needed."""
+"""Shared libraries in the place of a GPU's runtime, built with the machine's C compiler where needed."""
 
 from __future__ import annotations
 

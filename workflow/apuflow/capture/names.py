@@ -39,7 +39,7 @@ def demangled(name: str) -> str:
 
 
 def described(kernel: Kernel) -> Kernel:
-    """A kernel whose given arguments have the types of its C++ name, and their names without clang's endings."""
+    """A kernel whose arguments have the types of its C++ name, and names without clang's endings."""
     types = _parameters(demangled(kernel.name))
     if len(types) != len(kernel.given):
         types = [""] * len(kernel.given)

@@ -15,9 +15,10 @@ from typing_extensions import override
 
 from apuflow.capture.asked import Asked, check_kernel
 from apuflow.capture.device import Device
-from apuflow.capture.journal import Allocation, Bytes, Launched, Module
+from apuflow.capture.journal import Allocation, Bytes, Module
 from apuflow.capture.library import build_library
 from apuflow.capture.protocol import ADDRESS, MOST_PIECES, PIECE, Request, Status
+from apuflow.capture.snapshots import Owner
 from apuflow.core.errors import EngineError
 from apuflow.interpret.state import Place
 from apuflow.kernels.metadata import Kernel
@@ -32,21 +33,28 @@ _ENTRY: Final = re.compile(r"decltype\((\w+)\)\s*\*\s*\w+_fn;")
 
 @dataclass
 class ObservedDevice(Device):
-    """A GPU that executes its launches itself; memory has the program's addresses."""
+    """A GPU that executes its launches itself; memory has the program's addresses.
+
+    The program asks OBSERVE before a launch, then MISSING and tells each piece by SNAPSHOT until nothing is
+    missing; after the launch again MISSING and SNAPSHOT, then OBSERVED.
+    """
 
     _starts: list[int] = field(default_factory=list, init=False)
     _held: dict[int, Bytes] = field(default_factory=dict, init=False)
-    _asked_now: Asked | None = field(default=None, init=False)
-    _begun_now: Launched | None = field(default=None, init=False)
+    _now: Asked | None = field(default=None, init=False)
+    _reached: dict[int, Allocation] | None = field(default=None, init=False)
+    """What the launch that runs can reach; None: it is not yet known."""
 
     @override
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.journal.addresses = (0, 0)
         self._answers = {
             **self._answers,
             Request.FREE: self._gone,
             Request.PLACED: self._placed,
             Request.OBSERVE: self._observe,
+            Request.MISSING: self._missing,
             Request.SNAPSHOT: self._snapshot,
             Request.OBSERVED: self._observed,
         }
@@ -58,7 +66,7 @@ class ObservedDevice(Device):
         place = Place(f"allocation {self._count}", address, size)
         self._allocations[address] = Allocation(self._count, place, "device")
         insort(self._starts, address)
-        self.journal.spans.append((address, address + size))
+        self.journal.addresses = min(self._starts), max(self.journal.addresses[1], address + size)
         return Status.OK, b""
 
     def _gone(self, payload: bytes) -> tuple[Status, bytes]:
@@ -70,31 +78,46 @@ class ObservedDevice(Device):
 
     def _observe(self, payload: bytes) -> tuple[Status, bytes]:
         asked = self._asked(payload)
-        if asked is None or not self._is_recorded(asked.kernel):
+        if asked is None or not self._is_wanted(asked):
             return Status.NOT_FOUND, b""
         check_kernel(asked.kernel)
-        places = {owner.place for _, owner, _ in self._pointers(asked.kernel, asked.block)}
-        self._asked_now, self._begun_now, self._held = asked, None, {}
-        if not places:
-            self._begun_now = self._begun(asked)
-        if len(places) > MOST_PIECES:
-            raise EngineError(f"{asked.kernel.name} is given more than {MOST_PIECES} pieces of memory")
-        pieces = b"".join(PIECE.pack(each.address, each.size) for each in places)
-        return Status.OK, len(places).to_bytes(8, "little") + pieces
+        self._now, self._reached, self._held = asked, None, {}
+        return Status.OK, b""
+
+    def _missing(self, _payload: bytes) -> tuple[Status, bytes]:
+        """Pieces that the launch can reach and that nobody has told of; after the last one it may begin."""
+        assert self._now is not None
+        reached = self._reached if self._reached is not None else self._found(self._now)
+        missing = [each.place for address, each in reached.items() if address not in self._held]
+        if not missing and self._reached is None:
+            given = (owner for _, owner, _ in self._pointers(self._now))
+            self._snapshots.before([self._now.module, *given], self.journal.count)
+            self._reached, self._held = reached, {}
+        pieces = missing[:MOST_PIECES]
+        packed = b"".join(PIECE.pack(each.address, each.size) for each in pieces)
+        return Status.OK, len(pieces).to_bytes(8, "little") + packed
+
+    def _found(self, asked: Asked) -> dict[int, Allocation]:
+        """What a launch can reach by addresses, as far as memory is known."""
+        found: dict[int, Allocation] = {}
+        waiting = [owner for _, owner, _ in self._pointers(asked)]
+        while waiting:
+            owner = waiting.pop()
+            address = owner.place.address
+            if address not in found:
+                found[address] = owner
+                if address in self._held:
+                    waiting += [to for _, to, _ in self._snapshots.pointers(owner)]
+        return found
 
     def _snapshot(self, payload: bytes) -> tuple[Status, bytes]:
         (address,) = ADDRESS.unpack_from(payload)
         self._held[address] = np.frombuffer(payload, np.uint8, offset=ADDRESS.size)
-        asked = self._asked_now
-        if asked is not None and self._begun_now is None:
-            places = {owner.place.address for _, owner, _ in self._pointers(asked.kernel, asked.block)}
-            if places <= self._held.keys():
-                self._begun_now = self._begun(asked)
         return Status.OK, b""
 
     def _observed(self, _payload: bytes) -> tuple[Status, bytes]:
-        if self._begun_now is not None:
-            self._ended(self._begun_now)
+        assert self._now is not None
+        self._keep(self._now, self._pointers(self._now), 0)
         return Status.OK, b""
 
     @override
@@ -102,14 +125,14 @@ class ObservedDevice(Device):
         """Only what is recorded has to run elsewhere."""
 
     @override
-    def _owner(self, address: int) -> Allocation | Module | None:
+    def _owner(self, address: int) -> Owner | None:
         number = bisect_right(self._starts, address) - 1
         found = self._allocations[self._starts[number]] if number >= 0 else None
         return found if found and address < found.place.address + found.place.size else None
 
     @override
-    def _view(self, what: Allocation | Module) -> Bytes:
-        return super()._view(what) if isinstance(what, Module) else self._held[what.place.address]
+    def _view(self, owner: Owner) -> Bytes:
+        return super()._view(owner) if isinstance(owner, Module) else self._held[owner.place.address]
 
 
 def tool_variables(root: Path) -> Mapping[str, str]:

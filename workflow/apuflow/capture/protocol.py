@@ -37,8 +37,9 @@ class Request(IntEnum):
     PROGRAM = 9
     PLACED = 10
     OBSERVE = 11
-    SNAPSHOT = 12
-    OBSERVED = 13
+    MISSING = 12
+    SNAPSHOT = 13
+    OBSERVED = 14
 
 
 class Status(IntEnum):

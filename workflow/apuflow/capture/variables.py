@@ -8,7 +8,7 @@ from typing import Final
 from apuflow.capture.journal import Bytes
 from apuflow.miopen import elf
 
-_LOAD: Final = 1
+_LOAD, _WRITE = 1, 2
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _PAGE: Final = 4096
@@ -23,7 +23,7 @@ def with_variables(data: bytes, image: Bytes) -> bytes:
     for number in range(head.segments):
         place = head.segments_offset + number * head.segment_size
         kind, flags, offset, address, physical, stored, size, alignment = _SEGMENT.unpack_from(data, place)
-        if kind != _LOAD:
+        if kind != _LOAD or not flags & _WRITE:
             continue
         held = image[address : address + size].tobytes()
         if stored == size:

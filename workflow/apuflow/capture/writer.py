@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from apuflow.capture.journal import Bytes, Contents, Journal, Launched
 from apuflow.capture.names import described
+from apuflow.capture.snapshots import addresses_in
 from apuflow.capture.variables import with_variables
 from apuflow.configure.kernel_program import MOST_LAUNCHES
 from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
 from apuflow.interpret.image import load_image
 from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
+from apuflow.kernels.sources import compiled
 from apuflow.launcher.dispatch_list import Argument, Buffer, Dispatch, DispatchList, Dump
 from apuflow.launcher.dispatch_list import Contents as Fill
 from apuflow.workloads.dispatch_list import Source, write_workload
 
 _PAGE: Final = 4096
+_MOST_ADDRESSES: Final = 256
+WEIGHTS: Final = "launch,kernel,launch_of_program,weight,instructions"
+"""Columns of the weights: number of the launch in the workload; launches that it stands for."""
+ADDRESSING: Final = "apuflow_address"
+_ADDRESSES: Final = f"""\
+/* Writes the address of one buffer into another, as the host of the program did. */
+kernel void {ADDRESSING}(global void *into, ulong place, global void *to)
+{{
+    *(global ulong *)((global char *)into + place) = (ulong)to;
+}}
+"""
 
 
 def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, ...]:
@@ -38,8 +52,13 @@ def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, 
     with tempfile.TemporaryDirectory(prefix="apuflow-capture-") as place:
         directory = Path(place)
         codes = _code_objects(journal, directory)
-        given, kernels = _list(journal, directory, codes)
-        source = Source(command, f"apuflow capture {name}", kernels, True, dict(_texts(journal, codes)))
+        given, kernels, weights = _list(journal, directory, codes)
+        beside = (
+            {"weights.csv": weights.encode()} if any(each.weight > 1 for each in journal.launches) else {}
+        )
+        source = Source(
+            command, f"apuflow capture {name}", kernels, True, beside, dict(_texts(journal, codes))
+        )
         return write_workload(given, source, name, root)
 
 
@@ -56,7 +75,7 @@ def _check(journal: Journal) -> None:
             else "the program has launched no kernel",
             remedy="correct --kernel"
             if journal.count
-            else "is it one for AMD GPUs, and did it come that far?",
+            else "give it arguments with which it comes that far; it has to link libamdhip64.so",
         )
     if len(journal.launches) > MOST_LAUNCHES:
         message = f"more than {MOST_LAUNCHES:,} launches, for which gem5 would write statistics"
@@ -64,46 +83,95 @@ def _check(journal: Journal) -> None:
         raise ConfigError(message, value=len(journal.launches), remedy=remedy)
 
 
+class _Addressing(NamedTuple):
+    """The code object whose kernel writes addresses into memory; None: there are none."""
+
+    path: Path | None
+
+    def dispatch(self, into: str, place: int, to: str, offset: int) -> Dispatch:
+        """A launch that writes the address of a buffer at a place of another."""
+        assert self.path is not None
+        given = Argument("buffer", into), Argument("ulong", place), Argument("buffer", to, offset)
+        return Dispatch(self.path, ADDRESSING, (1, 1, 1), (1, 1, 1), given)
+
+
 def _list(
     journal: Journal, directory: Path, codes: Mapping[int, Path]
-) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]]]:
-    """The launches as a dispatch list with its files in a directory, and the kernels of its code objects."""
-    kernels = {path: tuple(map(described, read_kernels(path))) for path in dict.fromkeys(codes.values())}
-    named = dict(_names(journal, codes, kernels))
-    buffers, places = [], {}
+) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]], str]:
+    """The launches as a dispatch list with its files in a directory, its kernels, its launches' weights."""
+    memory = _memory(journal)
+    addressing = _addressing(journal, directory, any(each.pointers for each in memory.values()))
+    paths = dict.fromkeys([*codes.values(), *filter(None, addressing)])
+    kernels = {path: tuple(map(described, read_kernels(path))) for path in paths}
+    named = _names(journal, codes, kernels, memory)
+    buffers, dumps = [], []
     with (directory / "data.bin").open("wb") as data:
-        for key, contents in _memory(journal).items():
+        for key, contents in memory.items():
             raw = _whole(contents.before)
-            fill = Fill("touch")
-            if contents.set:
-                fill = Fill("file", (data.tell(),))
+            for pointer in contents.pointers:
+                raw[pointer.place : pointer.place + 8] = 0
+            fill = Fill("file", (data.tell(),)) if raw.any() else Fill("touch")
+            if raw.any():
                 data.write(raw.tobytes().ljust(-(-len(raw) // _PAGE) * _PAGE, b"\0"))
             buffers.append(Buffer(named[key], len(raw), fill))
-            places[key] = contents
-    dumps = []
-    for key, contents in places.items():
-        if contents.written and contents.after is not None:
-            dumps.append(Dump(named[key], directory / f"{named[key]}.after"))
-            _whole(contents.after).tofile(dumps[-1].path)
-    dispatches = [
-        Dispatch(
-            codes[id(each.code)],
-            each.kernel,
-            each.grid,
-            each.workgroup,
-            _arguments(each, find_kernel(kernels[codes[id(each.code)]], each.kernel, directory), named),
-            each.lds,
-        )
-        for each in journal.launches
-    ]
-    return DispatchList(
-        journal.gfx, tuple(buffers), (*dispatches, *dumps), data=directory / "data.bin"
-    ), kernels
+            after = contents.after
+            if after is not None and contents.written and not addresses_in(after, *journal.addresses).size:
+                dumps.append(Dump(named[key], directory / f"{named[key]}.after"))
+                _whole(after).tofile(dumps[-1].path)
+    steps: list[Dispatch | Dump] = []
+    placed: set[int] = set()
+    weights = [WEIGHTS]
+    for each in journal.launches:
+        for key, contents in _reached(each).items():
+            if key not in placed:
+                placed.add(key)
+                steps += [
+                    addressing.dispatch(named[key], place, named[id(to)], offset)
+                    for place, to, offset in contents.pointers
+                ]
+        path = codes[id(each.code)]
+        arguments = _arguments(each, find_kernel(kernels[path], each.kernel, path), named)
+        steps.append(Dispatch(path, each.kernel, each.grid, each.workgroup, arguments, each.lds))
+        weights.append(f"{len(steps)},{each.kernel},{each.number},{each.weight},{each.instructions}")
+    made = DispatchList(journal.gfx, tuple(buffers), (*steps, *dumps), data=directory / "data.bin")
+    return made, kernels, "\n".join([*weights, ""])
+
+
+def _addressing(journal: Journal, directory: Path, needed: bool) -> _Addressing:
+    if not needed:
+        return _Addressing(None)
+    source = directory / "addresses.cl"
+    source.write_text(_ADDRESSES, encoding="utf-8")
+    code = compiled(source.name, "", journal.gfx, directory)
+    made = directory / "addresses.co"
+    made.write_bytes(code.read_bytes())
+    shutil.rmtree(code.parent)
+    return _Addressing(made)
 
 
 def _memory(journal: Journal) -> Mapping[int, Contents]:
-    """Everything that launches are given, each once, in the order of first use."""
-    return {id(each.contents): each.contents for launch in journal.launches for each in launch.addresses}
+    """Everything that launches can reach, each once, in the order of first use."""
+    found: dict[int, Contents] = {}
+    for launch in journal.launches:
+        found |= _reached(launch)
+    if sum(len(each.pointers) for each in found.values()) > _MOST_ADDRESSES:
+        raise ConfigError(
+            f"memory of the GPU holds more than {_MOST_ADDRESSES} addresses of other memory",
+            remedy="a launch writes each of them: use indices in the place of pointers",
+        )
+    return found
+
+
+def _reached(launch: Launched) -> Mapping[int, Contents]:
+    """What a launch is given, and what addresses in that point into."""
+    found: dict[int, Contents] = {}
+    waiting = [each.contents for each in reversed(launch.addresses)]
+    while waiting:
+        contents = waiting.pop()
+        if id(contents) not in found:
+            found[id(contents)] = contents
+            waiting += [each.contents for each in contents.pointers]
+    return found
 
 
 def _whole(raw: Bytes) -> Bytes:
@@ -121,7 +189,12 @@ def _code_objects(journal: Journal, directory: Path) -> Mapping[int, Path]:
         path.write_bytes(launch.module.data)
         loaded = load_image(path).data
         if launch.code.before[: len(loaded)].tobytes() != loaded:
-            _check_addresses(journal, launch.code.before, "a variable of the program's code")
+            if addresses_in(launch.code.before, *journal.addresses).size:
+                raise ConfigError(
+                    "a variable of the program's code holds an address of the GPU's memory",
+                    value=launch.kernel,
+                    remedy="give the address as an argument of the kernel",
+                )
             path.write_bytes(with_variables(launch.module.data, launch.code.before))
     return found
 
@@ -135,43 +208,32 @@ def _texts(journal: Journal, codes: Mapping[int, Path]) -> Iterator[tuple[Path, 
 
 
 def _names(
-    journal: Journal, codes: Mapping[int, Path], kernels: Mapping[Path, tuple[Kernel, ...]]
-) -> Iterator[tuple[int, str]]:
+    journal: Journal,
+    codes: Mapping[int, Path],
+    kernels: Mapping[Path, tuple[Kernel, ...]],
+    memory: Mapping[int, Contents],
+) -> Mapping[int, str]:
     """Names of buffers: of the argument that they are first given as, where the compiler left it."""
-    taken: dict[str, int] = {}
-    seen: set[int] = set()
+    wanted: dict[int, str] = {}
     for launch in journal.launches:
-        kernel = find_kernel(kernels[codes[id(launch.code)]], launch.kernel, codes[id(launch.code)])
-        names = {each.offset: each.name for each in kernel.given}
+        path = codes[id(launch.code)]
+        names = {each.offset: each.name for each in find_kernel(kernels[path], launch.kernel, path).given}
         for place, contents, _ in launch.addresses:
-            if id(contents) in seen:
-                continue
-            seen.add(id(contents))
-            _check_addresses(journal, contents.before, names.get(place) or f"allocation {contents.number}")
-            plain = re.sub(r"\W", "_", names.get(place) or f"buffer{contents.number}")[:32]
-            taken[plain] = taken.get(plain, 0) + 1
-            yield id(contents), plain if taken[plain] == 1 else f"{plain}_{taken[plain]}"
-
-
-def _check_addresses(journal: Journal, raw: Bytes, what: str) -> None:
-    """Raise ConfigError for memory that holds addresses: on gem5 buffers lie elsewhere."""
-    words = raw[: len(raw) // 8 * 8].view(np.uint64)
-    for first, end in journal.spans:
-        inside = np.flatnonzero((words >= first) & (words < end))
-        if not inside.size:
-            continue
-        raise ConfigError(
-            f"{what} holds addresses of the GPU's memory, the first at byte {8 * int(inside[0])}",
-            remedy="a workload gives addresses as arguments only: use indices in the place of pointers",
-        )
+            wanted.setdefault(id(contents), names.get(place, ""))
+    taken: dict[str, int] = {}
+    found = {}
+    for key, contents in memory.items():
+        plain = re.sub(r"\W", "_", wanted.get(key) or f"buffer{contents.number}")[:32]
+        taken[plain] = taken.get(plain, 0) + 1
+        found[key] = plain if taken[plain] == 1 else f"{plain}_{taken[plain]}"
+    return found
 
 
 def _arguments(launch: Launched, kernel: Kernel, named: Mapping[int, str]) -> tuple[Argument, ...]:
     """The argument block, byte by byte but for the addresses."""
     addresses = {each.place: each for each in launch.addresses}
     wanted = kernel.parameters if any(launch.offset) else kernel.given
-    kinds = ("hidden_global_offset_x", "hidden_global_offset_y", "hidden_global_offset_z")
-    last = (each for each in wanted if not each.hidden or each.kind in kinds)
+    last = (each for each in wanted if not each.hidden or each.kind.startswith("hidden_global_offset_"))
     end = max((each.offset + each.size for each in last), default=0)
     found, place = list[Argument](), 0
     while place < end:

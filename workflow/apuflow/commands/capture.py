@@ -49,14 +49,13 @@ def capture(
     command: list[str] = typer.Argument(help="After --: the program and its arguments."),
     gfx: str | None = typer.Option(None, help="The GPU; default: the first that the program has code for."),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
-    kernel: str = typer.Option(
-        "", help="Record launches of kernels with this in their name (regular expression)."
+    kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
+    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    fold: bool = typer.Option(
+        False, "--fold", help="Record one of equal launches: same kernel, grid and executed instructions."
     ),
-    every: int = typer.Option(1, min=1, help="Record every so manieth launch of each kernel."),
     first: int | None = typer.Option(None, min=1, help="Record so many launches, then end the program."),
-    execute: bool = typer.Option(
-        True, help="Execute the kernels; else memory stays as the program wrote it."
-    ),
+    execute: bool = typer.Option(True, help="Execute the kernels, or leave memory as it is."),
     limit: int = typer.Option(
         2_000_000_000, min=1, help="Wavefront instructions after which a launch is stopped."
     ),
@@ -88,7 +87,8 @@ def capture(
     data = program.read_bytes() if program.is_file() else b""
     if opencl is None:
         opencl = b"libOpenCL.so" in data and not rocm
-    choice, made = Choice(kernel, every, first, execute, limit), ObservedDevice if rocm else Device
+    choice = Choice(kernel, every, fold, first, execute, limit)
+    made = ObservedDevice if rocm else Device
     device = made(_gpu(gfx, data, opencl=opencl), choice, compute_units)
     libraries = [] if opencl or rocm else [hip_library(Path())]
     variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
@@ -103,7 +103,7 @@ def capture(
     files = write(journal, name, Path(), shlex.join(command))
     seconds = (
         f", {journal.instructions:,} wavefront instructions in {journal.seconds:.1f} s"
-        if execute and not rocm
+        if journal.instructions
         else ""
     )
     typer.echo(f"{name} on {journal.gfx}: {many(journal.count, 'launch', 'launches')}{seconds}")

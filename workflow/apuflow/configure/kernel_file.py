@@ -86,6 +86,10 @@ class BufferFile(Model):
         return self.contents if isinstance(self.contents, str) else self.contents.kind
 
 
+_BESIDE = {"offset": "buffer", "addresses": "bytes"}
+"""Keys that go with another one."""
+
+
 class ArgumentFile(Model):
     """An argument that is neither a whole buffer nor a whole number: one of these keys."""
 
@@ -97,14 +101,18 @@ class ArgumentFile(Model):
     bytes: Annotated[str, StringConstraints(pattern=BYTES)] | None = Field(
         None, description="hexadecimal digits, for structures"
     )
+    addresses: dict[Annotated[str, StringConstraints(pattern=r"^[0-9]+$")], Identifier] = Field(
+        default_factory=dict, description="with bytes: buffers whose addresses stand there, by place"
+    )
     lds: Expression | None = Field(None, description="bytes of LDS, for OpenCL's `__local` pointers")
 
     @model_validator(mode="after")
     def _one(self) -> ArgumentFile:
-        given = self.model_fields_set - {"offset"}
-        if len(given) != 1 or ("offset" in self.model_fields_set and given != {"buffer"}):
+        given = self.model_fields_set - _BESIDE.keys()
+        beside = self.model_fields_set & _BESIDE.keys()
+        if len(given) != 1 or any(_BESIDE[name] not in given for name in beside):
             value = ", ".join(sorted(self.model_fields_set))
-            remedy = "buffer (with offset), half, float, double, bytes or lds"
+            remedy = "buffer (with offset), half, float, double, bytes (with addresses) or lds"
             raise ValueProblem("an argument is one thing", value=value, remedy=remedy)
         return self
 

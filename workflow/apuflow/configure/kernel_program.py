@@ -187,7 +187,12 @@ def _given(
             raise ConfigError("not a buffer", key=key, value=argument.buffer, remedy=remedy)
         return Given("buffer", argument.buffer, evaluate(argument.offset, names, key))
     if argument.bytes is not None:
-        return Given("bytes", argument.bytes)
+        places = {int(place): name for place, name in argument.addresses.items()}
+        for place, name in places.items():
+            if name not in buffers or not 0 <= place <= len(argument.bytes) // 2 - 8 or place % 8:
+                known = f"buffers: {', '.join(buffers)}; places: multiples of 8 inside the bytes"
+                raise ConfigError("no buffer, or no place for its address", key=key, value=name, remedy=known)
+        return Given("bytes", argument.bytes, addresses=tuple(places.items()))
     if argument.lds is not None:
         return Given("lds", positive(argument.lds, names, f"{key}.lds"))
     for kind in ("half", "float", "double"):

@@ -185,7 +185,7 @@ def _types(given: DispatchList, kernels: KernelsBySource) -> Iterator[tuple[str,
                 named[name].add(parameter.type_name.rstrip("*"))
                 offsets[name].add(offset)
     for buffer in given.buffers:
-        found = named[buffer.name] - {""}
+        found = named[buffer.name] - {"", "void"}
         word = found.pop() if len(found) == 1 else "float" if buffer.contents.kind == "uniform" else "uint"
         kind = cast("ElementType", word if word in ELEMENT_BYTES else "uint")
         whole = all(place % ELEMENT_BYTES[kind] == 0 for place in (buffer.size, *offsets[buffer.name]))
@@ -273,10 +273,12 @@ def _argument(
         name, offset = block.addresses[place]
         return {"buffer": name, "offset": offset // ELEMENT_BYTES[types[name]]} if offset else name
     if within:
-        raise ConfigError(
-            f"{shown} is a value of {parameter.size} bytes with an address in it",
-            remedy="a workload gives addresses as arguments of their own only",
-        )
+        if any(at % 8 or at < place or at + 8 > end or block.addresses[at][1] for at in within):
+            raise ConfigError(
+                f"{shown} is a value of {parameter.size} bytes with an address inside a buffer in it",
+                remedy="a workload gives such addresses as arguments of their own only",
+            )
+        return {"bytes": raw.hex(), "addresses": {str(at - place): block.addresses[at][0] for at in within}}
     return _value(parameter, raw)
 
 

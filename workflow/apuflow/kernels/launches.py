@@ -131,7 +131,13 @@ def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Arg
         size = ELEMENT_BYTES[program.buffer(str(given.value)).type]
         return (Argument("buffer", str(given.value), given.offset * size),)
     if given.kind == "bytes":
-        return tuple(Argument("uchar", byte) for byte in bytes.fromhex(str(given.value)))
+        raw, places = bytes.fromhex(str(given.value)), dict(given.addresses)
+        inside = {place + byte for place in places for byte in range(1, 8)}
+        return tuple(
+            Argument("buffer", places[place]) if place in places else Argument("uchar", byte)
+            for place, byte in enumerate(raw)
+            if place not in inside
+        )
     if given.kind == "real" or parameter.type_name in _REAL:
         name = given.type or _BY_SIZE[parameter.size]
         size, code = _REAL[name]

@@ -55,9 +55,10 @@ class Source(NamedTuple):
     """Where a list comes from.
 
     Attributes:
-        name, command: its own, and that which imports it.
-        kernels: where more is known of them than their code objects say.
-        compressed: one file shall have the contents of all buffers.
+        name: of the list or the program. command: that imports it.
+        kernels: of the code objects, where more is known of them than they say.
+        compressed: whether one file has the contents of all buffers.
+        beside: further files to write, by name.
         texts: by code object: the OpenCL C that it was made of, and arguments for clang.
     """
 
@@ -65,6 +66,7 @@ class Source(NamedTuple):
     command: str
     kernels: KernelsBySource | None = None
     compressed: bool = False
+    beside: Mapping[str, bytes] = MappingProxyType({})
     texts: Mapping[Path, tuple[str, str]] = MappingProxyType({})
 
 
@@ -108,7 +110,7 @@ def _files(
     files = {target: text.encode()}
     place = target.parent
     files |= {place / objects[code].format(gfx=given.device): data for code, data in codes.items()}
-    return files | {place / name / file: data for file, data in beside.items()}
+    return files | {place / name / file: data for file, data in (beside | dict(source.beside)).items()}
 
 
 def _code_object(path: Path, gfx: str) -> bytes:

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum request { HELLO, ALLOCATE, FREE, FIND, LOAD, KERNEL, VARIABLE, LAUNCH, REFUSE, PROGRAM,
-               PLACED, OBSERVE, SNAPSHOT, OBSERVED };
+               PLACED, OBSERVE, MISSING, SNAPSHOT, OBSERVED };
 
 struct head {
     int32_t kind; /* of a reply: its status */
@@ -200,10 +200,16 @@ void device_placed(const void *memory, size_t bytes)
     ask(PLACED, place, sizeof place, NULL, 0, NULL, 0);
 }
 
-enum status device_observe(const struct launch *launch, const void *block, size_t bytes, struct observed *wanted)
+enum status device_observe(const struct launch *launch, const void *block, size_t bytes)
 {
     device();
-    return ask(OBSERVE, launch, sizeof *launch, block, bytes, wanted, sizeof *wanted);
+    return ask(OBSERVE, launch, sizeof *launch, block, bytes, NULL, 0);
+}
+
+void device_missing(struct pieces *missing)
+{
+    device();
+    ask(MISSING, NULL, 0, NULL, 0, missing, sizeof *missing);
 }
 
 void device_snapshot(uint64_t address, const void *data, size_t bytes)

@@ -72,8 +72,8 @@ enum status device_launch(const struct launch *launch, const void *block, size_t
 
 enum { MOST_PIECES = 256 };
 
-/* Pieces of memory that a launch is given addresses of. */
-struct observed {
+/* Pieces of memory that a launch can reach. */
+struct pieces {
     uint32_t count, padding;
     struct {
         uint64_t address, bytes;
@@ -82,9 +82,11 @@ struct observed {
 
 /* The program has memory at that address; device_free: no longer. */
 void device_placed(const void *memory, size_t bytes);
-/* A launch begins: which memory apuflow wants to see before and after it; NOT_FOUND: it is not recorded. */
-enum status device_observe(const struct launch *launch, const void *block, size_t bytes, struct observed *wanted);
-/* What a piece holds: each one before the launch, then each one after it. */
+/* A launch will begin; NOT_FOUND: it is not recorded. */
+enum status device_observe(const struct launch *launch, const void *block, size_t bytes);
+/* Pieces that apuflow has not seen, before the launch and then after it; none: it has seen all. */
+void device_missing(struct pieces *missing);
+/* What a piece holds. */
 void device_snapshot(uint64_t address, const void *data, size_t bytes);
 /* The launch has ended. */
 void device_observed(void);

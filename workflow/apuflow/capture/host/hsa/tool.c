@@ -209,17 +209,20 @@ static void drain(packet_writer writer)
     real.hsa_signal_destroy(ended);
 }
 
-/* Send apuflow what pieces of memory hold. */
-static void tell(const struct observed *observed)
+/* Tell apuflow what the memory holds that a launch can reach. */
+static void tell(void)
 {
-    for (uint32_t i = 0; i < observed->count; i++) {
-        size_t bytes = observed->piece[i].bytes;
-        void *copy = malloc(bytes);
-        if (!copy || real.hsa_memory_copy(copy, (void *)observed->piece[i].address, bytes) != HSA_STATUS_SUCCESS)
-            refuse("hsa_memory_copy", "give the launch memory that the host can copy");
-        device_snapshot(observed->piece[i].address, copy, bytes);
-        free(copy);
-    }
+    struct pieces missing;
+    for (device_missing(&missing); missing.count; device_missing(&missing))
+        for (uint32_t i = 0; i < missing.count; i++) {
+            uint64_t address = missing.piece[i].address;
+            size_t bytes = missing.piece[i].bytes;
+            void *copy = malloc(bytes);
+            if (!copy || real.hsa_memory_copy(copy, (void *)address, bytes) != HSA_STATUS_SUCCESS)
+                refuse("hsa_memory_copy", "give the launch memory that the host can copy");
+            device_snapshot(address, copy, bytes);
+            free(copy);
+        }
 }
 
 static void dispatch(const hsa_kernel_dispatch_packet_t *packet, packet_writer writer)
@@ -240,16 +243,15 @@ static void dispatch(const hsa_kernel_dispatch_packet_t *packet, packet_writer w
         .grid = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
         .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
     };
-    struct observed observed;
-    if (device_observe(&launch, packet->kernarg_address, found->kernel->block_bytes, &observed) != OK) {
+    if (device_observe(&launch, packet->kernarg_address, found->kernel->block_bytes) != OK) {
         writer(packet, 1); /* one that is not recorded */
         return;
     }
     drain(writer);
-    tell(&observed);
+    tell();
     writer(packet, 1);
     drain(writer);
-    tell(&observed);
+    tell();
     device_observed();
 }
 
