@@ -76,6 +76,7 @@ LATER_CLANG = Need(
     ("clang-19", "lld-19", "llvm-19"),
     ("clang-19",),
 )
+HIP = Need("C++ compiler", "HIP programs: their host code", ("g++",), ("g++",))
 DOCKER = Need(
     "Docker daemon",
     "builds and runs in containers",
@@ -135,6 +136,7 @@ NEEDS = (
         C_COMPILER,
         CLANG,
         LATER_CLANG,
+        HIP,
         DOCKER,
         REGISTRY,
         PODMAN,
