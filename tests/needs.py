@@ -78,6 +78,7 @@ LATER_CLANG = Need(
 )
 OPENCL = Need("headers of OpenCL", "recording OpenCL programs", ("ocl-icd-opencl-dev",))
 ROCM = Need("headers of ROCm's runtime", "recording programs under ROCm", ("libhsa-runtime-dev",))
+HIP = Need("C++ compiler", "HIP programs: their host code", ("g++",), ("g++",))
 DOCKER = Need(
     "Docker daemon",
     "builds and runs in containers",
@@ -139,6 +140,7 @@ NEEDS = (
         LATER_CLANG,
         OPENCL,
         ROCM,
+        HIP,
         DOCKER,
         REGISTRY,
         PODMAN,

@@ -49,7 +49,15 @@ __global__ void past_the_end(float *values, int n)
 
 struct Node { int *values; int count; };
 __global__ void through(Node *node) { node->values[threadIdx.x] += node->count; }
-__global__ void by_value(Node node) { node.values[threadIdx.x] -= node.count; }
+__global__ void by_value(Node node, int *none)
+{
+    if (!none)
+        node.values[threadIdx.x] -= node.count;
+}
+
+// As printf does in HIP's own header.
+extern "C" __device__ unsigned long long __ockl_printf_begin(unsigned long long);
+__global__ void tell(unsigned long long *x) { *x = __ockl_printf_begin(0); }
 
 extern "C" hipError_t hipGraphCreate(void **, unsigned int);
 
@@ -159,7 +167,7 @@ static void pointers()
     CHECK(hipMemcpy(node, &host, sizeof host, hipMemcpyHostToDevice));
     through<<<1, 64>>>(node);
     host.count = 2;
-    by_value<<<1, 64>>>(host);
+    by_value<<<1, 64>>>(host, nullptr);
     CHECK(hipMemcpy(x, values, sizeof x, hipMemcpyDeviceToHost));
     EXPECT(x[0] == 5 && x[63] == 5);
 }
@@ -191,6 +199,10 @@ int main(int, char **words)
         float *x;
         CHECK(hipMalloc(&x, N * sizeof *x));
         past_the_end<<<5, 64>>>(x, N);
+    } else if (!std::strcmp(word, "printf")) {
+        unsigned long long *x;
+        CHECK(hipMalloc(&x, sizeof *x));
+        tell<<<1, 64>>>(x);
     } else if (!std::strcmp(word, "large")) {
         float *x;
         CHECK(hipMalloc(&x, N * sizeof *x));

@@ -149,7 +149,8 @@ class Device:
         return Status.OK, ADDRESS.pack(place.address)
 
     def _free(self, payload: bytes) -> tuple[Status, bytes]:
-        found = self._allocations.pop(*ADDRESS.unpack(payload), None)
+        (address,) = ADDRESS.unpack(payload)
+        found = self._allocations.pop(address, None)
         if found is None:
             return Status.INVALID, b""
         place = found.place

@@ -34,7 +34,7 @@ def run(command: Sequence[str], device: Device, libraries: Sequence[Path], also:
         try:
             process = subprocess.Popen(
                 command,
-                env=_environment(theirs.fileno(), device.descriptor, libraries) | also,
+                env=_environment(theirs.fileno(), device.descriptor, libraries) | dict(also),
                 pass_fds=(theirs.fileno(), device.descriptor),
             )
         except OSError as error:

@@ -129,7 +129,9 @@ static hipError_t launch(const void *function, dim3 grid, dim3 block, void **arg
     hipError_t error = kernel_of(function, &kernel);
     if (error)
         return done(error);
-    struct launch wanted = {kernel->number, (uint32_t)lds, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}};
+    struct launch wanted = {
+        kernel->number, (uint32_t)lds, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, {0, 0, 0},
+    };
     size_t bytes = kernel->block_bytes;
     unsigned char *given = calloc(1, bytes + 1);
     for (; extra && *extra; extra += 2) { /* 1: the block; 2: its size */
