@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from apuflow.capture import observed
 from apuflow.capture.device import Choice
 from apuflow.capture.observed import ObservedDevice
+from apuflow.capture.protocol import ADDRESS, LAUNCH, MODULE, PIECE, Request, Status
 from apuflow.capture.server import run
 from apuflow.capture.writer import write
 from apuflow.cli import build_app
@@ -70,6 +72,34 @@ def test_launches_and_memory_of_a_program_on_its_own_gpu(
     done = CliRunner().invoke(build_app(), ["check-kernels", "observed", "--gfx", "gfx90a", "--run"])
     assert done.exit_code == 0, done.output
     assert "out equals its reference" in done.output
+
+
+def test_memory_that_only_memory_points_to(command: list[str]) -> None:
+    """Piece 2 is asked for once piece 1, which holds its address, is known; after the launch both are."""
+    device = ObservedDevice(gpu("gfx90a"))
+    first, second = 0x7F00_0000_0000, 0x7F00_0001_0000
+
+    def pieces() -> set[int]:
+        _, reply = device.answer(Request.MISSING, b"")
+        return {each for each, _ in PIECE.iter_unpack(reply[8:])}
+
+    device.answer(Request.LOAD, Path(command[1]).read_bytes())
+    device.answer(Request.KERNEL, MODULE.pack(0) + b"add")
+    for address in (first, second):
+        device.answer(Request.PLACED, PIECE.pack(address, 64))
+    block = struct.pack("<QQQf", first, first, first, 1)
+    launch = LAUNCH.pack(0, 0, *(64, 1, 1), *(64, 1, 1), *(0, 0, 0)) + block
+    assert device.answer(Request.OBSERVE, launch) == (Status.OK, b"")
+    known = {first: struct.pack("<Q", second + 16).ljust(64, b"\0"), second: bytes(64)}
+    for wanted in ({first}, {second}, set(), {first, second}, set()):
+        assert pieces() == wanted
+        for address in wanted:
+            device.answer(Request.SNAPSHOT, ADDRESS.pack(address) + known[address])
+    device.answer(Request.OBSERVED, b"")
+    (given, *_) = device.journal.launches[0].addresses
+    assert [(each.place, each.contents.number, each.offset) for each in given.contents.pointers] == [
+        (0, 2, 16)
+    ]
 
 
 def test_only_launches_that_are_wanted_are_observed(command: list[str], library_root: Path) -> None:

@@ -136,6 +136,7 @@ def test_a_recorded_source_includes_nothing(tmp_path: Path, clang: Compiler) -> 
     made = opencl.build_program(payload, "gfx801", tmp_path / "program.cl")
     assert made.names == ("fill",) and made.code
     assert made.source is not None and "#" not in made.source.text
+    assert made.source.arguments == "-DM=1"
     assert "out[get_global_id(0)] = 7 + 1;" in made.source.text
 
 

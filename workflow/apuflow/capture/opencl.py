@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,10 +73,16 @@ def _names(code: Path) -> tuple[str, ...]:
 
 def _alone(text: str, arguments: str, directory: str, gfx: str, file: Path) -> Source:
     """Write a source that needs no other file: preprocessed, if it may include any."""
+    words = split_arguments(arguments)
+    kept = shlex.join(
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if before != "-I" and not word.startswith("-I")
+    )
     file.write_text(text, encoding="utf-8")
     if not _OTHER_TEXT.search(text):
-        return Source(text, arguments)
-    command = own_compiler(file, gfx).command_line(split_arguments(arguments), gfx, file, file)[:-2]
+        return Source(text, kept)
+    command = own_compiler(file, gfx).command_line(words, gfx, file, file)[:-2]
     header = command.index("-finclude-default-header")
     done = subprocess.run(
         [*command[: header - 1], *command[header + 1 :], "-cl-no-stdinc", "-E", "-P"],
@@ -87,7 +94,7 @@ def _alone(text: str, arguments: str, directory: str, gfx: str, file: Path) -> S
     if done.returncode:
         raise EngineError(f"the source cannot be preprocessed:\n{done.stderr.strip()}")
     file.write_text(done.stdout, encoding="utf-8")
-    return Source(done.stdout, arguments)
+    return Source(done.stdout, kept)
 
 
 def loader_variables(root: Path) -> Mapping[str, str]:
