@@ -30,17 +30,16 @@ rule simulate:
     and needed only while the record is missing, so a toolchain made anew repeats no run.
 
     Snakemake removes the outputs of a job that failed or was cut short. A record appears whole or not at all; tries,
-    statistics and evidence beside it have to survive, so they are no outputs where jobs share this directory. Where
-    they do not, Snakemake carries them: a finished run's as an output, a failed run's as a log.
+    statistics and evidence beside it have to survive, so they are no outputs. Where jobs do not share this directory,
+    Snakemake carries them as a log, which it keeps of every job.
     """
     input:
         unpack(ageless(runs.simulation_inputs)),
     output:
-        **carried(paths.run_bundle()),
-        record=protected(paths.run_record()),
+        protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
-        **carried(paths.failed_bundle()),
+        **({"bundle": paths.run_bundle()} if session.storage else {}),
     priority: runs.simulation_priority
     conda:
         "../envs/apuflow.yaml"

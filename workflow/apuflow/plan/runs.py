@@ -12,7 +12,7 @@ from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
-from apuflow.core.engines import SIMULATING, is_batch
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import EngineError
 from apuflow.engines import estimate, get_engine, simulating_engine
 from apuflow.engines.kernel_files import KernelFiles
@@ -25,7 +25,6 @@ from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
 
-_RUN = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
 SHARED_POINTS = 500
 """Points of the preview from which on another process shortens the work."""
 
@@ -97,11 +96,9 @@ class Runs:
         plan = self.plan(sweep, workload, records)
         batch = {record: self._planned[record][1].batch for record in records if record in self._planned}
         alone = [record for record in records if not batch.get(record)]
-        runs = map(_RUN.fullmatch, alone) if self._storage else ()
         return {
             "plan": [plan.path],
-            # storage carries what else a run left in a bundle
-            "records": [*alone, *(paths.run_bundle(**run.groupdict()) for run in runs if run)],
+            "records": alone,
             "batches": [paths.batch(name) for name in dict.fromkeys(batch.values()) if name],
         }
 
@@ -158,9 +155,9 @@ class Runs:
             self._written[key] = written
         return self._written[key]
 
-    def planned(self) -> list[Point]:
-        """Points whose record was missing when this call planned them."""
-        return [task.point for _, task in self._planned.values()]
+    def planned(self) -> list[str]:
+        """Run records that were missing when this call planned their points."""
+        return list(self._planned)
 
     def _task(self, sweep: Sweep, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
