@@ -34,19 +34,19 @@ rule simulate:
     Snakemake carries them as a log, which it keeps of every job.
     """
     input:
-        unpack(ageless(runs.simulation_inputs)),
+        unpack(ageless(runs.job_inputs)),
     output:
-        protected(paths.run_record()),
+        record=protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
         **({"bundle": paths.run_bundle()} if session.storage else {}),
-    priority: runs.simulation_priority
+    priority: runs.priority
     conda:
         "../envs/apuflow.yaml"
     resources:
-        mem_mb=runs.simulation_memory,
+        mem_mb=runs.job_memory,
         expected_mb=runs.expected_memory,
-        runtime=runs.simulation_minutes,
+        runtime=runs.job_minutes,
     message:
         "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log[0]})"
     script:
@@ -59,7 +59,7 @@ rule batch:
     all have one goes when the table is made.
     """
     input:
-        unpack(ageless(runs.batch_inputs)),
+        unpack(ageless(runs.job_inputs)),
     output:
         temp(paths.batch()),
     log:
@@ -67,8 +67,8 @@ rule batch:
     conda:
         "../envs/apuflow.yaml"
     resources:
-        mem_mb=runs.batch_memory,
-        runtime=runs.batch_minutes,
+        mem_mb=runs.job_memory,
+        runtime=runs.job_minutes,
     message:
         "a batch of points (apuflow status follows them; log: {log})"
     script:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -20,7 +20,7 @@ from apuflow.plan import manifest, schedule
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Manifest, Task, record_of
 from apuflow.plan.storage import Storage, refuse_tools_made_here
-from apuflow.prepare.doctor import Use
+from apuflow.prepare.doctor import Use, check_gem5_ready
 from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
@@ -52,27 +52,23 @@ class Runs:
         storage: Storage | None = None,
     ) -> None:
         self.campaign = campaign
-        self._storage = storage
         self.root = campaign.root
         self.tools = cache(lambda release: Toolset(release, campaign.root))
         self.kernels = KernelFiles(self.tools, self._plan_all)
         self.memory_mb: int | None = None
         self._elsewhere = elsewhere
         self._is_job = is_job
+        self._storage = storage
         self._planned: dict[str, tuple[Manifest, Task]] = {}
         self._written: dict[tuple[Any, ...], Manifest] = {}
-        self._batch = cache(self._find_batch)
+        self._published = cache(self._find_published)
         self._expected: dict[str, float | None] = {}
         self._pending: set[tuple[str, Use]] = set()
         self._priorities: dict[str, float] = {}
 
     def tool_inputs(self, tool: str) -> Callable[[Wildcards], list[str]]:
         """Input function of the rule that makes a tool, whose name has wildcards."""
-
-        def inputs(wildcards: Wildcards) -> list[str]:
-            return self.tools(wildcards["release"]).inputs(tool.format_map(wildcards), wildcards["request"])
-
-        return inputs
+        return lambda of: self.tools(of["release"]).inputs(tool.format_map(of), of["request"])
 
     # tables and previews ---------------------------------------------------------------------------------
     def table_inputs(self, wildcards: Wildcards, checkpoints: Any) -> dict[str, list[str]]:
@@ -90,15 +86,13 @@ class Runs:
         records = [paths.preview_record(sweep.name, workload)] if any(map(is_batch, sweep.engines)) else []
         return {"plan": [plan.path], "records": records, "sampled": [paths.sampled(wildcards["under"])]}
 
-    def in_batches(self, sweep: Sweep, workload: str, records: Iterable[str]) -> dict[str, list[str]]:
+    def in_batches(self, sweep: Sweep, workload: str, records: Sequence[str]) -> dict[str, list[str]]:
         """Plan and records as inputs of a rule. Jobs on other machines run points of seconds in batches."""
-        records = list(records)
         plan = self.plan(sweep, workload, records)
         batch = {record: self._planned[record][1].batch for record in records if record in self._planned}
-        alone = [record for record in records if not batch.get(record)]
         return {
             "plan": [plan.path],
-            "records": alone,
+            "records": [record for record in records if not batch.get(record)],
             "batches": [paths.batch(name) for name in dict.fromkeys(batch.values()) if name],
         }
 
@@ -128,11 +122,10 @@ class Runs:
         """Plan those runs that are missing, each once: a batch keeps its points while the workflow runs."""
         wanted = set(records) - self._planned.keys()
         points = self.campaign.points(sweep.name, workload)
-        runs = [point for point in points if not is_batch(point.engine)]
-        missing = [point for point in runs if record_of(point) in wanted and not self._is_done(point)]
+        missing = [one for one in points if record_of(one) in wanted and not self._is_done(record_of(one))]
         if missing:
-            self._estimate(runs)
-        new = {record_of(point): self._task(sweep, point) for point in missing}
+            self._estimate([point for point in points if not is_batch(point.engine)])
+        new = {record_of(point): self._task(point) for point in missing}
         if new and self._elsewhere() and not self._storage:
             fresh = [task for task in new.values() if not self._has_begun(task.point)]
             for batch in schedule.divide(fresh, self.tools(sweep.release).site.batch_seconds):
@@ -149,17 +142,16 @@ class Runs:
         tasks = {**{record: task for record, (_, task) in self._planned.items()}, **(new or {})}
         key = (sweep.name, workload, len(tasks), *map(id, points))
         if key not in self._written:
-            written = manifest.write(sweep, workload, points, tasks, self.root)
+            written = self._written[key] = manifest.write(sweep, workload, points, tasks, self.root)
             if self._storage and not self._storage.holds(written.path):
                 self._storage.store(written.path)
-            self._written[key] = written
         return self._written[key]
 
     def planned(self) -> list[str]:
         """Run records that were missing when this call planned their points."""
         return list(self._planned)
 
-    def _task(self, sweep: Sweep, point: Point) -> Task:
+    def _task(self, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
         needs = engine.needs(tools, point)
         self._pending.add((point.release, engine.use(tools.workload(point.workload))))
@@ -168,14 +160,7 @@ class Runs:
         for file in needs.made_for_runs():
             self._priorities[file] = max(priority, self._priorities.get(file, priority))
         seconds = None if self._has_begun(point) else self._expected[record_of(point)]
-        return Task(
-            point,
-            needs.rule_inputs(),
-            needs.objects_by_row(),
-            schedule.memory_limit(point),
-            schedule.minutes(seconds, sweep.limits.wall_seconds),
-            seconds,
-        )
+        return Task(point, needs.inputs(), schedule.memory_limit(point), seconds)
 
     def _estimate(self, points: Sequence[Point]) -> None:
         """What each point is expected to take, once for all points of an engine."""
@@ -186,9 +171,6 @@ class Runs:
                 seconds = estimate.each_point(mine, lower_bound=lower_bound, root=self.root)
                 self._expected = {**dict(zip(map(record_of, mine), seconds, strict=True)), **self._expected}
 
-    def _is_done(self, point: Point) -> bool:
-        return (self.root / record_of(point)).exists()
-
     def _has_begun(self, point: Point) -> bool:
         """Whether it has run before. What did not end as expected gets all the time there is."""
         return (self.root / paths.run_dir(point.engine, point.workload, point.id) / "attempts").exists()
@@ -196,24 +178,30 @@ class Runs:
     def _plan_all(self) -> None:
         """Plan every run of every sweep, for a target that is none of a sweep's results."""
         for point in self.campaign.simulated_points():
-            if not self._is_done(point):
-                self._found({"engine": point.engine, "workload": point.workload, "point": point.id})
+            if not self._is_done(record_of(point)):
+                self._job({"engine": point.engine, "workload": point.workload, "point": point.id})
 
-    # rule simulate ---------------------------------------------------------------------------------------
-    def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
-        """The plan and what a run needs; nothing when its record is there, so that it needs no toolchain."""
-        if not self._is_job and self._is_done(self._point(wildcards)):
+    def _is_done(self, record: str) -> bool:
+        return (self.root / record).exists()
+
+    # rules simulate and batch ----------------------------------------------------------------------------
+    def job_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
+        """The plan and what the runs of a job need; a run that has its record needs nothing, no toolchain."""
+        of_workflow = not self._is_job and not wildcards.get("batch")
+        if of_workflow and self._is_done(paths.run_record(*_run(wildcards))):
             return {}
-        plan, task = self._found(wildcards)
-        return {"plan": [plan.path], **task.rule_inputs}
+        plan, tasks = self._job(wildcards)
+        needs = dict.fromkeys(file for task in tasks for file in task.inputs.files)
+        return {"plan": [plan.path], "needs": list(needs)}
 
-    def simulation_memory(self, wildcards: Wildcards) -> int:
-        """Megabytes to ask of the scheduler: what the run may take, and room for our own processes."""
-        return self._found(wildcards)[1].memory_mb + schedule.OWN_MEMORY_MB
+    def job_memory(self, wildcards: Wildcards) -> int:
+        """Megabytes to ask of the scheduler: what the largest run may take, and room for our processes."""
+        return max(task.memory_mb for task in self._job(wildcards)[1]) + schedule.OWN_MEMORY_MB
 
-    def simulation_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes to ask of the scheduler: from the estimate, with the sweep's wall limit as cap."""
-        return self._found(wildcards)[1].minutes
+    def job_minutes(self, wildcards: Wildcards) -> int:
+        """Minutes to ask of the scheduler: from the estimates, with the sweep's wall limit as cap of each."""
+        plan, tasks = self._job(wildcards)
+        return schedule.minutes((task.seconds for task in tasks), plan.settings.wall_seconds)
 
     def expected_memory(self, wildcards: Wildcards) -> int:
         """Megabytes that a run is expected to take: so many run at a time on this machine as fit."""
@@ -223,7 +211,7 @@ class Runs:
             expected *= 2  # the gem5 that is forked
         return expected if self.memory_mb is None else min(expected, self.memory_mb)
 
-    def simulation_priority(self, wildcards: Wildcards) -> float:
+    def priority(self, wildcards: Wildcards) -> float:
         """The longest runs first; short ones by machine, where they share gem5's start (``schedule``)."""
         return self._priority(self._point(wildcards))
 
@@ -247,60 +235,41 @@ class Runs:
 
     def _point(self, wildcards: Wildcards) -> Point:
         if self._is_job:
-            return self._found(wildcards)[1].point
-        return self.campaign.of_point(wildcards["engine"], wildcards["workload"], wildcards["point"])[1]
+            return self._job(wildcards)[1][0].point
+        return self.campaign.of_point(*_run(wildcards))[1]
 
-    def _found(self, wildcards: Wildcards) -> tuple[Manifest, Task]:
-        """The manifest that has a point, and its row: a job's point, or one whose record is missing.
+    def _job(self, wildcards: Wildcards) -> tuple[Manifest, list[Task]]:
+        """The manifest that has a job's points, whose records are missing, and their rows.
 
         Raises:
-            EngineError: a job's point is in no manifest.
+            EngineError: no manifest has them.
         """
-        run = (wildcards["engine"], wildcards["workload"], wildcards["point"])
-        record = paths.run_record(*run)
-        if record not in self._planned:
-            if self._is_job:
-                self._planned[record] = self._row_of(*run)
-            else:
-                sweep, _ = self.campaign.of_point(*run)
-                self.plan(self.campaign.load(sweep), run[1], [record])
-        return self._planned[record]
+        if batch := wildcards.get("batch"):
+            return self._published(paths.batch(batch), batch=batch)
+        engine, workload, point = run = _run(wildcards)
+        if self._is_job:
+            return self._published(paths.run_dir(*run), workload, engine=engine, id=point)
+        if paths.run_record(*run) not in self._planned:
+            self.plan(self.campaign.load(self.campaign.of_point(*run)[0]), workload, [paths.run_record(*run)])
+        plan, task = self._planned[paths.run_record(*run)]
+        return plan, [task]
 
-    def _row_of(self, engine: str, workload: str, point: str) -> tuple[Manifest, Task]:
-        for plan in self._published():
-            if plan.workload == workload and (task := plan.task(engine, point)) is not None:
-                return plan, task
-        raise _unplanned(paths.run_dir(engine, workload, point))
-
-    def _published(self) -> Iterator[Manifest]:
-        """The manifests that jobs look into, fetched where they are not here."""
+    def _find_published(
+        self, what: str, workload: str | None = None, **where: str
+    ) -> tuple[Manifest, list[Task]]:
         if self._storage:
             self._storage.fetch(paths.current_plan())
         for plan in manifest.published(self.root):
             if self._storage:
                 self._storage.fetch_missing([plan.path])
-            yield plan
-
-    # rule batch ------------------------------------------------------------------------------------------
-    def batch_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """The plan of a batch, and what its points need (see simulation_inputs)."""
-        plan, tasks = self._batch(wildcards["batch"])
-        needed = (file for task in tasks for files in task.rule_inputs.values() for file in files)
-        return {"plan": [plan.path], "needs": list(dict.fromkeys(needed))}
-
-    def batch_memory(self, wildcards: Wildcards) -> int:
-        """Megabytes to ask of the scheduler: for the largest run, and for us."""
-        return max(task.memory_mb for task in self._batch(wildcards["batch"])[1]) + schedule.OWN_MEMORY_MB
-
-    def batch_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes to ask of the scheduler."""
-        return schedule.batch_minutes(self._batch(wildcards["batch"])[1])
-
-    def _find_batch(self, name: str) -> tuple[Manifest, list[Task]]:
-        for plan in manifest.published(self.root):
-            if tasks := plan.batch(name):
+            if workload in (None, plan.workload) and (tasks := plan.tasks(**where)):
                 return plan, tasks
-        raise _unplanned(paths.batch(name))
+        raise EngineError(
+            "no plan has this job (any more)",
+            file=paths.current_plan(),
+            value=what,
+            remedy="start the workflow again, which plans what is missing: snakemake --cores all TARGET",
+        )
 
     # readiness -------------------------------------------------------------------------------------------
     def check_ready(self) -> None:
@@ -309,8 +278,6 @@ class Runs:
         Raises:
             EngineError: one message with all that is missing, how to get it, and what runs here without it.
         """
-        from apuflow.prepare.doctor import check_gem5_ready
-
         for release, use in sorted(self._pending):
             tools = self.tools(release)
             if self._storage and self._elsewhere():
@@ -326,10 +293,5 @@ class Runs:
                 plan.remove()
 
 
-def _unplanned(what: str) -> EngineError:
-    return EngineError(
-        "no plan has this job (any more)",
-        file=paths.current_plan(),
-        value=what,
-        remedy="start the workflow again, which plans what is missing: snakemake --cores all TARGET",
-    )
+def _run(wildcards: Wildcards) -> tuple[str, str, str]:
+    return wildcards["engine"], wildcards["workload"], wildcards["point"]
