@@ -130,7 +130,7 @@ class Needs:
             others += [self.library.table, *(str(item.path()) for item in self.library.objects)]
         return Inputs(
             self.tools[0],
-            self.database and self.database.path,
+            self.database.path if self.database else None,
             self.data,
             self.launcher,
             {item.row.key: str(item.path()) for item in objects},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
-import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -67,8 +66,8 @@ class Campaign:
         loaded = self.load(sweep)
         self._check_table(loaded, workload)
         if workload in self.suites(loaded):
-            own = [member for member in self.members(loaded) if member.suite.name == workload]
-            return [point for point in distinct(own) if engine in (None, point.engine)]
+            own = distinct(member for member in self.members(loaded) if member.suite.name == workload)
+            return [point for point in own if engine in (None, point.engine)]
         key = (sweep, workload, self._images(loaded, workload))
         if key not in self._points:
             if workload == paths.OPERATIONS:
@@ -161,10 +160,12 @@ class Campaign:
             records.append(paths.preview_record(sweep.name, workload))
         return records
 
-    def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
-        """Configuration files that decide which rows a table has, or which items a suite."""
-        files = (configuration_files(sweep, workload, self.root) for workload in workloads)
-        return list(dict.fromkeys(itertools.chain.from_iterable(files)))
+    def configuration(self, sweep: Sweep, workload: str | None = None) -> list[str]:
+        """Configuration files that decide which rows one table has, or all, or which items a suite."""
+        names = self.workloads(sweep) if workload is None else [workload]
+        return list(
+            dict.fromkeys(file for name in names for file in configuration_files(sweep, name, self.root))
+        )
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
         """Files whose change makes other points: configuration, versions, and programs where gem5 runs."""
@@ -187,34 +188,26 @@ class Campaign:
 
     def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files behind all tables of a sweep."""
-        sweep = self.sweep(wildcards["under"])
-        return self.configuration(sweep, *self.workloads(sweep))
+        return self.configuration(self.sweep(wildcards["under"]))
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
         """The configuration files behind a sweep, as they are: path to text, of other files to their size."""
-        files = self.configuration(sweep, *self.workloads(sweep))
-        return {file: _text(self.root / file) for file in files}
+        return {file: _text(self.root / file) for file in self.configuration(sweep)}
 
-    def sweep_tables(self, wildcards: Wildcards) -> list[str]:
-        """The tables of all workloads of a sweep, as Parquet files."""
-        sweep = self.sweep(wildcards["under"])
-        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.shown(sweep)]
-
-    def itemised(self, under: str) -> list[str]:
+    def itemised(self, sweep: Sweep) -> list[str]:
         """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
-        sweep = self.sweep(under)
         return [] if sweep.sampling is not None else self.suites(sweep)
 
-    def sweep_items(self, wildcards: Wildcards) -> list[str]:
-        """The tables of items of a sweep's suites, three for each."""
+    def report_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """A sweep's tables as Parquet, its figures, three tables for each suite, and those of its sample."""
         under = wildcards["under"]
-        return [file for suite in self.itemised(under) for file in paths.suite_files(under, suite)]
-
-    def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
-        """The tables of a sweep's sample; none where all of it runs."""
-        under = wildcards["under"]
-        sampling = self.sweep(under).sampling
-        return [] if sampling is None else [paths.sampled(under), paths.sampled_totals(under)]
+        sweep = self.sweep(under)
+        return {
+            "tables": [paths.table(under, name, "parquet") for name in self.shown(sweep)],
+            "figures": [paths.figure(under, name) for name in self.figure_names(under)],
+            "suites": [file for suite in self.itemised(sweep) for file in paths.suite_files(under, suite)],
+            "sampled": [paths.sampled(under), paths.sampled_totals(under)] if sweep.sampling else [],
+        }
 
     # figures ---------------------------------------------------------------------------------------------
     def check_figure(self, name: str) -> None:
@@ -229,14 +222,9 @@ class Campaign:
         from apuflow_analysis.figures import FIGURES
 
         self.check_figure(wildcards["figure"])
-        if FIGURES[wildcards["figure"]].per_item:
-            return [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]
-        return self.sweep_tables(wildcards)
-
-    def sweep_figures(self, wildcards: Wildcards) -> list[str]:
-        """The figures of a sweep."""
-        under = wildcards["under"]
-        return [paths.figure(under, name) for name in self.figure_names(under)]
+        per_item = FIGURES[wildcards["figure"]].per_item
+        names = [paths.OPERATIONS] if per_item else self.shown(self.sweep(wildcards["under"]))
+        return [paths.table(wildcards["under"], name, "parquet") for name in names]
 
     def figure_names(self, under: str) -> list[str]:
         """Names of the figures that a sweep asks for, else of all that its axes and engines allow.

@@ -25,7 +25,6 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Inputs
-from apuflow.plan.storage import Storage
 from apuflow.rocblas.tables import Products
 
 _POINT = tuple(field.name for field in fields(Point))
@@ -206,19 +205,12 @@ class Manifest:
         )
 
 
-def publish(manifests: Iterable[Manifest], root: Path = Path(), storage: Storage | None = None) -> None:
-    """Make these the first manifests that jobs look into; those of earlier calls come after them.
-
-    Args:
-        storage: what carries the list to jobs; None: they share the project's directory.
-    """
+def publish(manifests: Iterable[Manifest], root: Path = Path()) -> None:
+    """Make these the first manifests that jobs look into; those of earlier calls come after them."""
     mine = dict.fromkeys(each.path for each in manifests)
     earlier = [each.path for each in published(root) if each.file.exists()]
     text = "".join(f"{path}\n" for path in dict.fromkeys((*mine, *earlier)))
-    if mine:
-        write_text(root / paths.current_plan(), text)
-        if storage:
-            storage.store(paths.current_plan())
+    write_text(root / paths.current_plan(), text)
 
 
 def published(root: Path = Path()) -> list[Manifest]:

@@ -36,15 +36,33 @@ _LAYER = "layer."
 
 
 @collection.paused()
-def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
+def points(
+    sweep: Sweep,
+    workload: str,
+    root: Path = Path(),
+    engines: Sequence[EngineName] = (),
+    chosen: Sequence[Assignment] | None = None,
+) -> list[Point]:
     """Every point of one workload of a sweep: per engine, in the order of the axes, the last one fastest.
+
+    Args:
+        engines: in place of the sweep's.
+        chosen: combinations of the axes; None: all.
 
     Raises:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
     if workload == paths.OPERATIONS:
         return operations(sweep, members(sweep, root), root)
-    return _resolved(sweep, workload, sweep.engines, None, root)
+    planned = plan(sweep, workload, root)
+    resolver = Resolver(sweep, load_workload(workload, root), planned, root)
+    found: list[Point | None] = []
+    for engine in engines or sweep.engines:
+        resolver.check_engine(engine)
+        assignments = planned.combinations() if chosen is None else chosen
+        found += [resolver.resolve(engine, assignment) for assignment in assignments]
+    resolver.raise_problems()
+    return [point for point in found if point is not None]
 
 
 def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> list[Point]:
@@ -53,7 +71,7 @@ def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> li
     Raises:
         ConfigError: there is none; then every reason is listed.
     """
-    if found := list(distinct(every)):
+    if found := distinct(every):
         return found
     refused = ((step, spec) for one in every for step, spec in one.items if isinstance(spec, Refused))
     whys = dict.fromkeys(f"{step.op}: {spec.why}" for step, spec in refused)
@@ -64,38 +82,6 @@ def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> li
         value=", ".join(sweep.suites),
         remedy="name another suite; `apuflow suites` counts what each of them runs",
     )
-
-
-@collection.paused()
-def chosen_points(
-    sweep: Sweep, workload: str, engine: EngineName, chosen: Iterable[Assignment], root: Path = Path()
-) -> list[Point]:
-    """The points of some combinations of a workload's axes.
-
-    Raises:
-        ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
-    """
-    return _resolved(sweep, workload, [engine], list(chosen), root)
-
-
-def _resolved(
-    sweep: Sweep,
-    workload: str,
-    engines: Sequence[EngineName],
-    chosen: Sequence[Assignment] | None,
-    root: Path,
-) -> list[Point]:
-    """The points of chosen combinations, or of all, on each engine."""
-    loaded = load_workload(workload, root)
-    planned = plan(sweep, workload, root)
-    resolver = Resolver(sweep, loaded, planned, root)
-    found: list[Point | None] = []
-    for engine in engines:
-        resolver.check_engine(engine)
-        assignments = planned.combinations() if chosen is None else chosen
-        found += [resolver.resolve(engine, assignment) for assignment in assignments]
-    resolver.raise_problems()
-    return [point for point in found if point is not None]
 
 
 # workloads of a sweep ------------------------------------------------------------------------------------
@@ -189,9 +175,11 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
         resolvers = _resolvers(sweep, planned, root)
         for engine in sweep.engines:
             for assignment in planned.combinations():
-                machine = tuple(pair for pair in assignment if not pair[0].startswith(_LAYER))
+                layer = {name: value for name, value in assignment if name.startswith(_LAYER)}
+                machine = tuple(pair for pair in assignment if pair[0] not in layer)
+                varied = {name.removeprefix(_LAYER): value for name, value in layer.items()}
                 try:
-                    choice = _choice(planned, assignment)
+                    choice = choice_of({**planned.layer, **varied})
                     items = tuple(_items(_specified(suite, choice), engine, machine, resolvers))
                 except ConfigError as error:
                     key = (error.key or "").removeprefix(_LAYER)
@@ -203,14 +191,12 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
     return found
 
 
-def distinct(found: Iterable[Member]) -> Iterator[Point]:
+def distinct(found: Iterable[Member]) -> list[Point]:
     """Each point of these members once, engine by engine."""
-    unique: dict[tuple[str, str], Point] = {}
-    for member in found:
-        for point in member.points:
-            unique.setdefault((point.engine, point.id), point)
-    engines = dict.fromkeys(engine for engine, _ in unique)
-    yield from (point for engine in engines for (of, _), point in unique.items() if of == engine)
+    unique: dict[EngineName, dict[str, Point]] = {}
+    for point in (point for member in found for point in member.points):
+        unique.setdefault(point.engine, {}).setdefault(point.id, point)
+    return [point for of_engine in unique.values() for point in of_engine.values()]
 
 
 def _resolvers(sweep: Sweep, planned: Plan, root: Path) -> Mapping[Direction, Resolver]:
@@ -223,11 +209,6 @@ def _resolvers(sweep: Sweep, planned: Plan, root: Path) -> Mapping[Direction, Re
             made[direction].check_engine(engine)
         made[direction].raise_problems()
     return made
-
-
-def _choice(planned: Plan, assignment: Assignment) -> Choice:
-    varied = {name.removeprefix(_LAYER): value for name, value in assignment if name.startswith(_LAYER)}
-    return choice_of({**planned.layer, **varied})
 
 
 @lru_cache(maxsize=512)

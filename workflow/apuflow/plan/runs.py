@@ -133,7 +133,10 @@ class Runs:
                 new |= {task.record: replace(task, batch=name) for task in batch}
         written = self._write(sweep, workload, points, new)
         self._planned |= {record: (written, task) for record, task in new.items()}
-        manifest.publish((plan for plan, _ in self._planned.values()), self.root, self._storage)
+        if self._planned:
+            manifest.publish((plan for plan, _ in self._planned.values()), self.root)
+            if self._storage:
+                self._storage.store(paths.current_plan())
         return written
 
     def _write(
