@@ -24,7 +24,7 @@ TASKS = [task(number, batch="b" * 16 if number < 2 else "") for number in range(
 
 def written(root: Path, sweep: Sweep, tasks: list[Task] = TASKS) -> Manifest:
     points = [one.point for one in tasks]
-    return manifest.write(sweep, "softmax_fwd", points, {one.record: one for one in tasks}, root)
+    return manifest.write(sweep, "softmax_fwd", points, {one.point.record: one for one in tasks}, root)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_plan_is_done_when_each_of_its_runs_has_a_record(tmp_path: Path, sweep
     plan = written(tmp_path, sweep)
     for one in TASKS:
         assert not plan.is_done()
-        record = tmp_path / one.record
+        record = tmp_path / one.point.record
         record.parent.mkdir(parents=True)
         record.touch()
     assert plan.is_done()

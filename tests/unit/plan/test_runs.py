@@ -184,10 +184,10 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
     assert job.job_minutes(name) == runs.job_minutes(name)
     assert job.job_memory(name) == runs.job_memory(name) == 4000 + OWN_MEMORY_MB
     first = Manifest(table["plan"][0], root).tasks(**name)[0]
-    (root / first.record).parent.joinpath("attempts").mkdir(parents=True)
+    (root / first.point.record).parent.joinpath("attempts").mkdir(parents=True)
     again = elsewhere(root)
     assert again.table_inputs(TABLE, checkpoints())["batches"] == []
-    wildcards = dict(zip(("engine", "workload", "point"), Path(first.record).parts[1:4], strict=True))
+    wildcards = dict(zip(("engine", "workload", "point"), Path(first.point.record).parts[1:4], strict=True))
     again.job_inputs(wildcards)
     assert again.job_minutes(wildcards) == 7 * 24 * 60 + 10
 
@@ -205,7 +205,7 @@ def test_a_part_of_the_points_comes_in_a_batch_of_its_own(root: Path) -> None:
         [mark] = found["batches"]
         assert found["records"] == []
         [plan] = runs.job_inputs({"batch": Path(mark).stem})["plan"]
-        assert {task.record for task in Manifest(plan, root).tasks(batch=Path(mark).stem)} == set(part)
+        assert {task.point.record for task in Manifest(plan, root).tasks(batch=Path(mark).stem)} == set(part)
         batches.append(mark)
     assert runs.in_batches(sweep, "softmax_fwd", records)["batches"] == batches
 
@@ -228,7 +228,7 @@ def test_plans_of_finished_runs_are_removed(root: Path) -> None:
     Runs(Campaign(root)).clean()
     assert plan.exists() and mark.exists()
     for task in Manifest(table["plan"][0], root).tasks(batch=mark.stem):
-        (root / task.record).parent.mkdir(parents=True)
-        (root / task.record).touch()
+        (root / task.point.record).parent.mkdir(parents=True)
+        (root / task.point.record).touch()
     Runs(Campaign(root)).clean()
     assert not plan.exists() and not mark.exists()

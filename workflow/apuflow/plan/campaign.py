@@ -34,7 +34,7 @@ class Campaign:
         self._release = cache(lambda name: load_release(name, root))
         self._site = cache(lambda: load_site(root))
         self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
-        self._by_id: dict[tuple[str, str, str], tuple[str, Point]] = {}
+        self._by_record: dict[str, tuple[str, Point]] = {}
         self._workloads: dict[str, list[str]] = {}
         self._members: dict[tuple[str, tuple[str | None, ...]], list[Member]] = {}
 
@@ -75,7 +75,7 @@ class Campaign:
             else:
                 self._points[key] = points(loaded, workload, self.root)
             for point in self._points[key]:
-                self._by_id.setdefault((point.engine, workload, point.id), (sweep, point))
+                self._by_record.setdefault(point.record, (sweep, point))
         return [point for point in self._points[key] if engine in (None, point.engine)]
 
     def _images(self, sweep: Sweep, workload: str) -> tuple[str | None, ...]:
@@ -122,23 +122,22 @@ class Campaign:
                     with contextlib.suppress(ApuflowError):
                         yield from (p for p in self.points(name, workload) if not is_batch(p.engine))
 
-    def of_point(self, engine: str, workload: str, identifier: str) -> tuple[str, Point]:
-        """A sweep that has a point, the one whose target was named if any, and the point.
+    def of_record(self, record: str) -> tuple[str, Point]:
+        """A sweep with the point that leaves a record, the one whose target was named if any, and the point.
 
         Raises:
             ConfigError: no sweep has it.
         """
-        key = (engine, workload, identifier)
-        if key not in self._by_id:
-            any(key in self._by_id for _ in self.simulated_points())
-        if key not in self._by_id:
+        if record not in self._by_record:
+            any(record in self._by_record for _ in self.simulated_points())
+        if record not in self._by_record:
             raise ConfigError(
                 "no sweep has this point",
                 file="configs/sweeps",
-                value=paths.run_dir(engine, workload, identifier),
+                value=str(Path(record).parent),
                 remedy="name a file of results/ as the target; `apuflow plan SWEEP` lists a sweep's points",
             )
-        return self._by_id[key]
+        return self._by_record[record]
 
     # input functions -------------------------------------------------------------------------------------
     def records(self, sweep: Sweep, workload: str) -> list[str]:
@@ -155,7 +154,7 @@ class Campaign:
         if sweep.sampling is not None:
             simulated = simulated_points(self.root / paths.sampled(paths.under(sweep.name)))
             found = [point for point in found if (point.engine, point.id) in simulated]
-        records = [paths.run_record(point.engine, workload, point.id) for point in found]
+        records = [point.record for point in found]
         if any(is_batch(engine) for engine in sweep.engines):
             records.append(paths.preview_record(sweep.name, workload))
         return records

@@ -53,7 +53,7 @@ def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
 
     def run(task: Task, wait: bool) -> str:
         said = _run(task, settings, root, wait=wait)
-        file = root / task.record
+        file = root / task.point.record
         file.chmod(file.stat().st_mode & ~0o222)  # as Snakemake does for the record of a job of its own
         return said
 
@@ -82,17 +82,17 @@ def each_task(tasks: Sequence[Task], run: Run) -> dict[str, str]:
     for last_round in (False, True):
         for task in waiting if last_round else tasks:
             try:
-                print(f"{task.record}: {run(task, last_round)}")
+                print(f"{task.point.record}: {run(task, last_round)}")
             except Busy:
                 waiting.append(task)
             except RunFailed as error:
-                problems[task.record] = f"{error.record.status}: {error.record.evidence}"
+                problems[task.point.record] = f"{error.record.status}: {error.record.evidence}"
                 print(error)
                 if error.stopped:
-                    left = (task.record for task in tasks if not Path(task.record).exists())
+                    left = (task.point.record for task in tasks if not Path(task.point.record).exists())
                     return dict.fromkeys(left, "not begun: the batch was stopped") | problems
             except DescribedError as error:
-                problems[task.record] = error.message
+                problems[task.point.record] = error.message
                 print(error)
     return problems
 
@@ -112,7 +112,7 @@ def _run(task: Task, settings: Settings, place: Path, *, wait: bool) -> str:
     site = tools.site
     refuse_what_changed(task, settings, tools)
     wait_for_files(place / file for file in inputs.files)  # another machine may have made them just now
-    run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
+    run_dir = (root / point.record).parent
     recorded = root / inputs.gem5
     installed = unchanged_gem5(read_record(recorded, Gem5Record), recorded)
     prepared = simulating_engine(point.engine).prepare(tools, point, inputs, installed, run_dir)
@@ -156,4 +156,4 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     if text(found) != text(point.software) or not workload.holds(point.work):
         said = "the point is not what it was when the workflow started"
         remedy = "the configuration, image or sources changed meanwhile: start the workflow again"
-        raise ConfigError(said, file=tools.root / task.record, value=point.id, remedy=remedy)
+        raise ConfigError(said, file=tools.root / task.point.record, value=point.id, remedy=remedy)

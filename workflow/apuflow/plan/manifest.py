@@ -62,16 +62,6 @@ class Task:
     seconds: float | None = None
     batch: str = ""
 
-    @property
-    def record(self) -> str:
-        """Path of the record that it leaves."""
-        return record_of(self.point)
-
-
-def record_of(point: Point) -> str:
-    """Path of the record that a run of a point leaves."""
-    return paths.run_record(point.engine, point.workload, point.id)
-
 
 def write(
     sweep: Sweep, workload: str, points: Sequence[Point], tasks: Mapping[str, Task], root: Path = Path()
@@ -83,7 +73,7 @@ def write(
         tasks: by record, of those that are to run.
     """
     texts: dict[int, str] = {}
-    rows = [_row(point, tasks.get(record_of(point)), texts) for point in points]
+    rows = [_row(point, tasks.get(point.record), texts) for point in points]
     about = json.dumps({**asdict(Settings.of(sweep)), "version": project.code_version()})
     content = hashlib.sha256(json.dumps([about, rows]).encode()).hexdigest()[:16]
     found = Manifest(paths.manifest(sweep.name, workload, content), root)

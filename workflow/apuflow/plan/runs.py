@@ -18,7 +18,7 @@ from apuflow.engines import estimate, get_engine, simulating_engine
 from apuflow.engines.kernel_files import KernelFiles
 from apuflow.plan import manifest, schedule
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.manifest import Manifest, Task, record_of
+from apuflow.plan.manifest import Manifest, Task
 from apuflow.plan.storage import Storage, refuse_tools_made_here
 from apuflow.prepare.doctor import Use, check_gem5_ready
 from apuflow.prepare.tools import Toolset
@@ -122,15 +122,15 @@ class Runs:
         """Plan those runs that are missing, each once: a batch keeps its points while the workflow runs."""
         wanted = set(records) - self._planned.keys()
         points = self.campaign.points(sweep.name, workload)
-        missing = [one for one in points if record_of(one) in wanted and not self._is_done(record_of(one))]
+        missing = [one for one in points if one.record in wanted and not self._is_done(one.record)]
         if missing:
             self._estimate([point for point in points if not is_batch(point.engine)])
-        new = {record_of(point): self._task(point) for point in missing}
+        new = {point.record: self._task(point) for point in missing}
         if new and self._elsewhere() and not self._storage:
             fresh = [task for task in new.values() if not self._has_begun(task.point)]
             for batch in schedule.divide(fresh, self.tools(sweep.release).site.batch_seconds):
                 name = schedule.batch_name(batch)
-                new |= {task.record: replace(task, batch=name) for task in batch}
+                new |= {task.point.record: replace(task, batch=name) for task in batch}
         written = self._write(sweep, workload, points, new)
         self._planned |= {record: (written, task) for record, task in new.items()}
         if self._planned:
@@ -162,27 +162,30 @@ class Runs:
         priority = self._priority(point)
         for file in needs.made_for_runs():
             self._priorities[file] = max(priority, self._priorities.get(file, priority))
-        seconds = None if self._has_begun(point) else self._expected[record_of(point)]
+        seconds = None if self._has_begun(point) else self._expected[point.record]
         return Task(point, needs.inputs(), schedule.memory_limit(point), seconds)
 
     def _estimate(self, points: Sequence[Point]) -> None:
         """What each point is expected to take, once for all points of an engine."""
         for name in {point.engine for point in points}:
             mine = [point for point in points if point.engine == name]
-            if any(record_of(point) not in self._expected for point in mine):
+            if any(point.record not in self._expected for point in mine):
                 lower_bound = get_engine(name).cost_is_a_lower_bound
                 seconds = estimate.each_point(mine, lower_bound=lower_bound, root=self.root)
-                self._expected = {**dict(zip(map(record_of, mine), seconds, strict=True)), **self._expected}
+                self._expected = {
+                    **dict(zip((point.record for point in mine), seconds, strict=True)),
+                    **self._expected,
+                }
 
     def _has_begun(self, point: Point) -> bool:
         """Whether it has run before. What did not end as expected gets all the time there is."""
-        return (self.root / paths.run_dir(point.engine, point.workload, point.id) / "attempts").exists()
+        return (self.root / point.record).with_name("attempts").exists()
 
     def _plan_all(self) -> None:
         """Plan every run of every sweep, for a target that is none of a sweep's results."""
         for point in self.campaign.simulated_points():
-            if not self._is_done(record_of(point)):
-                self._job({"engine": point.engine, "workload": point.workload, "point": point.id})
+            if not self._is_done(point.record):
+                self._planned_job(point.record)
 
     def _is_done(self, record: str) -> bool:
         return (self.root / record).exists()
@@ -191,7 +194,7 @@ class Runs:
     def job_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
         """The plan and what the runs of a job need; a run that has its record needs nothing, no toolchain."""
         of_workflow = not self._is_job and not wildcards.get("batch")
-        if of_workflow and self._is_done(paths.run_record(*_run(wildcards))):
+        if of_workflow and self._is_done(paths.run_record(**wildcards)):
             return {}
         plan, tasks = self._job(wildcards)
         needs = dict.fromkeys(file for task in tasks for file in task.inputs.files)
@@ -229,17 +232,17 @@ class Runs:
     def _priority(self, point: Point) -> float:
         if self.memory_mb is None or self._elsewhere():
             return 0.0
-        if record_of(point) not in self._expected:
-            sweep, _ = self.campaign.of_point(point.engine, point.workload, point.id)
+        if point.record not in self._expected:
+            sweep, _ = self.campaign.of_record(point.record)
             self._estimate(self.campaign.points(sweep, point.workload, point.engine))
         shares = self.tools(point.release).site.shared_start
         machine = json.dumps([point.release, dict(point.changed)], sort_keys=True) if shares else None
-        return schedule.priority(self._expected.get(record_of(point)), machine)
+        return schedule.priority(self._expected.get(point.record), machine)
 
     def _point(self, wildcards: Wildcards) -> Point:
         if self._is_job:
             return self._job(wildcards)[1][0].point
-        return self.campaign.of_point(*_run(wildcards))[1]
+        return self.campaign.of_record(paths.run_record(**wildcards))[1]
 
     def _job(self, wildcards: Wildcards) -> tuple[Manifest, list[Task]]:
         """The manifest that has a job's points, whose records are missing, and their rows.
@@ -249,12 +252,16 @@ class Runs:
         """
         if batch := wildcards.get("batch"):
             return self._published(paths.batch(batch), batch=batch)
-        engine, workload, point = run = _run(wildcards)
         if self._is_job:
-            return self._published(paths.run_dir(*run), workload, engine=engine, id=point)
-        if paths.run_record(*run) not in self._planned:
-            self.plan(self.campaign.load(self.campaign.of_point(*run)[0]), workload, [paths.run_record(*run)])
-        plan, task = self._planned[paths.run_record(*run)]
+            engine, workload, point = (wildcards[name] for name in ("engine", "workload", "point"))
+            return self._published(paths.run_dir(**wildcards), workload, engine=engine, id=point)
+        return self._planned_job(paths.run_record(**wildcards))
+
+    def _planned_job(self, record: str) -> tuple[Manifest, list[Task]]:
+        if record not in self._planned:
+            sweep, point = self.campaign.of_record(record)
+            self.plan(self.campaign.load(sweep), point.workload, [record])
+        plan, task = self._planned[record]
         return plan, [task]
 
     def _find_published(
@@ -294,7 +301,3 @@ class Runs:
             plan = Manifest(file.relative_to(self.root).as_posix(), self.root)
             if plan.path not in mine and plan.is_done():
                 plan.remove()
-
-
-def _run(wildcards: Wildcards) -> tuple[str, str, str]:
-    return wildcards["engine"], wildcards["workload"], wildcards["point"]

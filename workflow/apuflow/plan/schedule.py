@@ -92,7 +92,7 @@ def minutes(expected: Iterable[float | None], wall_seconds: float) -> int:
 
 def batch_name(tasks: Iterable[Task]) -> str:
     """Sixteen hex digits that name just these points."""
-    text = "\n".join(task.record for task in tasks)
+    text = "\n".join(task.point.record for task in tasks)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

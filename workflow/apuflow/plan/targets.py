@@ -175,8 +175,8 @@ def check_writable(root: Path) -> None:
             raise EngineError(
                 f"user {me} cannot write here, where Snakemake keeps its state and its locks",
                 file=place.absolute(),
-                remedy=f"work in a copy of your own, or ask its owner ({owner}) for the right to write; a disk "
-                "that is mounted read-only needs `mount -o remount,rw`",
+                remedy=f"work in a copy of your own, or ask its owner ({owner}) for the right to write; a "
+                "disk that is mounted read-only needs `mount -o remount,rw`",
             )
 
 
