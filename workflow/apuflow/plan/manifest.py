@@ -132,8 +132,7 @@ class Manifest:
 
     def points(self) -> list[Point]:
         """All its points, in the order of the table."""
-        self.settings  # noqa: B018 (refuses another version)
-        return list(map(Point.of_row, self._select("SELECT * FROM points ORDER BY rowid")))
+        return list(map(Point.of_row, self._rows("TRUE")))
 
     def axes(self) -> dict[tuple[str, str], Mapping[str, Scalar]]:
         """What varies, by engine and point, in the order of the table."""
@@ -154,9 +153,9 @@ class Manifest:
     def tasks(self, **where: str) -> list[Task]:
         """The points that are to run and whose columns have these values."""
         condition = "".join(f"{name} = ? AND " for name in where) + "needs IS NOT NULL"
-        rows = self._select(f"SELECT * FROM points WHERE {condition} ORDER BY rowid", *where.values())
         return [
-            Task(Point.of_row(row), _inputs(row["needs"]), *(row[name] for name in _TASK[1:])) for row in rows
+            Task(Point.of_row(row), _inputs(row["needs"]), *(row[name] for name in _TASK[1:]))
+            for row in self._rows(condition, *where.values())
         ]
 
     def is_done(self) -> bool:
@@ -173,6 +172,10 @@ class Manifest:
             for (name,) in self._select("SELECT DISTINCT batch FROM points WHERE batch > ''"):
                 (self.root / paths.batch(name)).unlink(missing_ok=True)
         shutil.rmtree(self.file.parent, ignore_errors=True)
+
+    def _rows(self, condition: str, *values: str) -> list[Any]:
+        self.settings  # noqa: B018 (refuses another version)
+        return self._select(f"SELECT * FROM points WHERE {condition} ORDER BY rowid", *values)
 
     def _select(self, question: str, *values: str) -> list[Any]:
         place = f"{self.file.absolute().as_uri()}?mode=ro&immutable=1"

@@ -142,7 +142,7 @@ class Runs:
     def _write(
         self, sweep: Sweep, workload: str, points: Sequence[Point], new: Mapping[str, Task] | None = None
     ) -> Manifest:
-        tasks = {**{record: task for record, (_, task) in self._planned.items()}, **(new or {})}
+        tasks = {record: task for record, (_, task) in self._planned.items()} | dict(new or {})
         key = (sweep.name, workload, len(tasks), *map(id, points))
         if key not in self._written:
             written = self._written[key] = manifest.write(sweep, workload, points, tasks, self.root)
@@ -172,10 +172,8 @@ class Runs:
             if any(point.record not in self._expected for point in mine):
                 lower_bound = get_engine(name).cost_is_a_lower_bound
                 seconds = estimate.each_point(mine, lower_bound=lower_bound, root=self.root)
-                self._expected = {
-                    **dict(zip((point.record for point in mine), seconds, strict=True)),
-                    **self._expected,
-                }
+                for point, each in zip(mine, seconds, strict=True):
+                    self._expected.setdefault(point.record, each)
 
     def _has_begun(self, point: Point) -> bool:
         """Whether it has run before. What did not end as expected gets all the time there is."""
@@ -253,8 +251,8 @@ class Runs:
         if batch := wildcards.get("batch"):
             return self._published(paths.batch(batch), batch=batch)
         if self._is_job:
-            engine, workload, point = (wildcards[name] for name in ("engine", "workload", "point"))
-            return self._published(paths.run_dir(**wildcards), workload, engine=engine, id=point)
+            where = {"engine": wildcards["engine"], "id": wildcards["point"]}
+            return self._published(paths.run_dir(**wildcards), wildcards["workload"], **where)
         return self._planned_job(paths.run_record(**wildcards))
 
     def _planned_job(self, record: str) -> tuple[Manifest, list[Task]]:
