@@ -24,7 +24,7 @@ if what == "plan":
     print(*(Path(mark).stem for mark in inputs.table_inputs(wildcards, checkpoints)["batches"]))
 else:
     try:
-        [plan] = Runs(Campaign(), is_job=True).batch_inputs({"batch": name})["plan"]
+        [plan] = Runs(Campaign(), is_job=True).job_inputs({"batch": name})["plan"]
         run_batch(plan, name, Path(paths.batch(name)))
     except DescribedError as error:
         sys.exit(str(error))

@@ -9,6 +9,7 @@ from typing import Any
 from places import ROOT
 
 from apuflow.configure.point import Point
+from apuflow.engines.base import Inputs
 from apuflow.plan.campaign import Campaign
 from apuflow.plan.manifest import Task
 
@@ -20,13 +21,15 @@ def _point() -> Point:
 
 def task(number: int, **changed: Any) -> Task:
     """A point with this number as its label, which takes a second."""
-    inputs: dict[str, list[str]] = {name: [] for name in ("objects", "database", "data", "table", "launcher")}
     first = Task(
         replace(_point(), label=f"u{number}"),
-        {"tools": ["a.json"], **inputs, "data": ["build/inputs/mmap-4096.bin"]},
-        {("MIOpenSoftmax.cl", "-DA=1"): "cachefiles/objects/gfx801/a.o"},
+        Inputs(
+            "a.json",
+            data="build/inputs/mmap-4096.bin",
+            objects={("MIOpenSoftmax.cl", "-DA=1"): "cachefiles/objects/gfx801/a.o"},
+            others=["image.json"],
+        ),
         4000,
-        15,
         1.0,
     )
     return replace(first, **changed)

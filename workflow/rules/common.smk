@@ -38,11 +38,6 @@ def ageless(inputs, *names):
     return marked
 
 
-def carried(path):
-    """The bundle of a run, where its job's files are carried by storage; nothing where all machines share them."""
-    return {"bundle": path} if session.storage else {}
-
-
 def mine(inputs):
     """Files of the user's own: they are here, and storage does not have them."""
     if callable(inputs):

@@ -117,10 +117,7 @@ rule figure:
 rule report:
     """One self-contained page per sweep: what the sweep describes, what ran, tables, figures, definitions."""
     input:
-        tables=session.checked(campaign.sweep_tables),
-        figures=campaign.sweep_figures,
-        sampled=campaign.sweep_sampled,
-        suites=campaign.sweep_items,
+        unpack(session.checked(campaign.report_inputs)),
         configuration=mine(campaign.sweep_configuration),
     output:
         report(

@@ -30,24 +30,23 @@ rule simulate:
     and needed only while the record is missing, so a toolchain made anew repeats no run.
 
     Snakemake removes the outputs of a job that failed or was cut short. A record appears whole or not at all; tries,
-    statistics and evidence beside it have to survive, so they are no outputs where jobs share this directory. Where
-    they do not, Snakemake carries them: a finished run's as an output, a failed run's as a log.
+    statistics and evidence beside it have to survive, so they are no outputs. Where jobs do not share this directory,
+    Snakemake carries them as a log, which it keeps of every job.
     """
     input:
-        unpack(ageless(runs.simulation_inputs)),
+        unpack(ageless(runs.job_inputs)),
     output:
-        **carried(paths.run_bundle()),
         record=protected(paths.run_record()),
     log:
         paths.log("simulate", "{engine}", "{workload}", "{point}"),
-        **carried(paths.failed_bundle()),
-    priority: runs.simulation_priority
+        **({"bundle": paths.run_bundle()} if session.storage else {}),
+    priority: runs.priority
     conda:
         "../envs/apuflow.yaml"
     resources:
-        mem_mb=runs.simulation_memory,
+        mem_mb=runs.job_memory,
         expected_mb=runs.expected_memory,
-        runtime=runs.simulation_minutes,
+        runtime=runs.job_minutes,
     message:
         "{wildcards.engine}: {wildcards.workload} at {wildcards.point} (apuflow status follows it; log: {log[0]})"
     script:
@@ -60,7 +59,7 @@ rule batch:
     all have one goes when the table is made.
     """
     input:
-        unpack(ageless(runs.batch_inputs)),
+        unpack(ageless(runs.job_inputs)),
     output:
         temp(paths.batch()),
     log:
@@ -68,8 +67,8 @@ rule batch:
     conda:
         "../envs/apuflow.yaml"
     resources:
-        mem_mb=runs.batch_memory,
-        runtime=runs.batch_minutes,
+        mem_mb=runs.job_memory,
+        runtime=runs.job_minutes,
     message:
         "a batch of points (apuflow status follows them; log: {log})"
     script:

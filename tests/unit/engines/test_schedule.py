@@ -66,7 +66,7 @@ def test_points_share_a_start_where_the_site_says_so(root: Path) -> None:
         ]
         of = {"engine": "gem5-kernels"}
         points.sort(
-            key=lambda p: inputs.simulation_priority(of | {"workload": p.workload, "point": p.id}),
+            key=lambda p: inputs.priority(of | {"workload": p.workload, "point": p.id}),
             reverse=True,
         )
         return [int(point.options["num-compute-units"]) for point in points]
@@ -84,16 +84,16 @@ def test_points_are_ordered_and_packed_by_what_they_are_expected_to_take(clang: 
     points = [p for p in campaign.points("cu_scaling_kernels", "softmax_fwd") if p.engine == "gem5-kernels"]
     wildcards = [{"engine": p.engine, "workload": p.workload, "point": p.id} for p in points]
     inputs = Runs(campaign)
-    assert {inputs.simulation_priority(each) for each in wildcards} == {0.0}
+    assert {inputs.priority(each) for each in wildcards} == {0.0}
     inputs.memory_mb = 1_000
     seconds = estimate.from_preview(points)
-    priorities = [inputs.simulation_priority(each) for each in wildcards]
+    priorities = [inputs.priority(each) for each in wildcards]
     assert sorted(range(len(points)), key=priorities.__getitem__) == sorted(
         range(len(points)), key=seconds.__getitem__
     )
     expected = [inputs.expected_memory(each) for each in wildcards]
     assert max(expected) == 1_000 and min(expected) < 1_000
-    assert all(mb <= inputs.simulation_memory(each) for mb, each in zip(expected, wildcards, strict=True))
+    assert all(mb <= inputs.job_memory(each) for mb, each in zip(expected, wildcards, strict=True))
 
 
 @pytest.mark.usefixtures("clang")
@@ -107,8 +107,8 @@ def test_what_the_longest_run_reads_is_made_first() -> None:
     needed: dict[str, list[float]] = {}
     for point in points:
         wildcards = {"engine": point.engine, "workload": point.workload, "point": point.id}
-        for file in inputs.simulation_inputs(wildcards)["objects"]:
-            needed.setdefault(file, []).append(inputs.simulation_priority(wildcards))
+        for file in filter(paths.matcher(pattern).fullmatch, inputs.job_inputs(wildcards)["needs"]):
+            needed.setdefault(file, []).append(inputs.priority(wildcards))
     assert len({max(each) for each in needed.values()}) > 1
     for file, runs in needed.items():
         _, gfx, name = file.rsplit("/", 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plan_tasks import task
 
-from apuflow.plan.schedule import batch_minutes, batch_name, batch_sizes, divide, minutes
+from apuflow.plan.schedule import batch_name, batch_sizes, divide, minutes
 
 
 def test_points_of_a_second_share_jobs_of_the_wanted_length() -> None:
@@ -13,7 +13,8 @@ def test_points_of_a_second_share_jobs_of_the_wanted_length() -> None:
     assert [len(batch) for batch in batches] == [23, 23, 4]
     assert [one.point.label for batch in batches for one in batch] == [f"u{number}" for number in range(50)]
     assert len(set(map(batch_name, batches))) == 3
-    assert batch_minutes(batches[0]) == 2 + 10  # 4 times 29.9 s, and ten minutes to start
+    seconds = [one.seconds for one in batches[0]]
+    assert minutes(seconds, 86400) == 2 + 10  # 4 times 29.9 s, and ten minutes to start
     assert list(batch_sizes([1.0] * 50, 30.0)) == [23, 23, 4]
 
 
@@ -32,6 +33,6 @@ def test_a_batch_has_no_runs_of_another_size() -> None:
 
 
 def test_a_scheduler_is_asked_for_several_times_the_estimate_and_for_the_wall_limit_at_most() -> None:
-    assert minutes(59.7, 7 * 86400) == 4 + 10
-    assert minutes(None, 5400) == 90 + 10
-    assert minutes(5000, 5400) == 90 + 10
+    assert minutes([59.7], 7 * 86400) == 4 + 10
+    assert minutes([None], 5400) == 90 + 10
+    assert minutes([5000], 5400) == 90 + 10

@@ -52,7 +52,7 @@ def failed(status: Status, *, stopped: bool = False) -> RunFailed:
 )
 def test_a_point_that_fails_does_not_stop_the_others(end: Exception, said: str) -> None:
     runs = Runs(u1=end)
-    assert each_task(TASKS, runs) == {TASKS[1].record: said}
+    assert each_task(TASKS, runs) == {TASKS[1].point.record: said}
     assert [name for name, _ in runs.begun] == ["u0", "u1", "u2"]
 
 
@@ -60,7 +60,7 @@ def test_a_signal_stops_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     runs = Runs(u1=failed(Status.INTERRUPTED, stopped=True))
     problems = each_task(TASKS, runs)
-    assert problems[TASKS[2].record] == "not begun: the batch was stopped"
+    assert problems[TASKS[2].point.record] == "not begun: the batch was stopped"
     assert [name for name, _ in runs.begun] == ["u0", "u1"]
 
 

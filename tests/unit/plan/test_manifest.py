@@ -24,7 +24,7 @@ TASKS = [task(number, batch="b" * 16 if number < 2 else "") for number in range(
 
 def written(root: Path, sweep: Sweep, tasks: list[Task] = TASKS) -> Manifest:
     points = [one.point for one in tasks]
-    return manifest.write(sweep, "softmax_fwd", points, {one.record: one for one in tasks}, root)
+    return manifest.write(sweep, "softmax_fwd", points, {one.point.record: one for one in tasks}, root)
 
 
 @pytest.fixture
@@ -52,13 +52,11 @@ def test_points_of_every_kind_come_back_as_they_were_planned(
 def test_a_job_reads_its_row_and_what_all_runs_have_in_common(tmp_path: Path, sweep: Sweep) -> None:
     plan = written(tmp_path, sweep)
     for one in TASKS:
-        assert plan.task(one.point.engine, one.point.id) == one
-    assert plan.task("gem5", TASKS[0].point.id) is None
-    assert plan.batch("b" * 16) == TASKS[:2] and plan.batch("c" * 16) == []
+        assert plan.tasks(engine=one.point.engine, id=one.point.id) == [one]
+    assert plan.tasks(engine="gem5", id=TASKS[0].point.id) == []
+    assert plan.tasks(batch="b" * 16) == TASKS[:2] and plan.tasks(batch="c" * 16) == []
     assert plan.settings == Settings.of(sweep)
     assert (plan.sweep, plan.workload) == ("kernels", "softmax_fwd")
-    inputs = TASKS[0].inputs
-    assert (inputs.gem5, inputs.data, inputs.database) == ("a.json", "build/inputs/mmap-4096.bin", None)
 
 
 def test_the_name_follows_from_all_that_a_plan_was_made_from(
@@ -128,7 +126,7 @@ def test_a_plan_is_done_when_each_of_its_runs_has_a_record(tmp_path: Path, sweep
     plan = written(tmp_path, sweep)
     for one in TASKS:
         assert not plan.is_done()
-        record = tmp_path / one.record
+        record = tmp_path / one.point.record
         record.parent.mkdir(parents=True)
         record.touch()
     assert plan.is_done()

@@ -50,19 +50,19 @@ def test_a_run_may_take_twice_the_memory_that_it_needs(root: Path) -> None:
     """LRN of 100x32x256x256: gem5 keeps 6.7 GB of tensors and the 0.8 GB file that fills them, both twice."""
     inputs, _, wildcards = run_of(root, "gem5-kernels", "lrn_fwd")
     needed = 800e6 + 4 * 6.3e6 + 2 * (6_710_886_400 + 838_860_800)
-    assert 2 * needed < (inputs.simulation_memory(wildcards) - OWN_MEMORY_MB) * 2**20 < 2 * (needed + 102e6)
+    assert 2 * needed < (inputs.job_memory(wildcards) - OWN_MEMORY_MB) * 2**20 < 2 * (needed + 102e6)
 
 
 def test_a_small_run_may_take_4_gb(root: Path) -> None:
     inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
-    assert inputs.simulation_memory(wildcards) == 4000 + OWN_MEMORY_MB
+    assert inputs.job_memory(wildcards) == 4000 + OWN_MEMORY_MB
 
 
 def test_a_run_of_unknown_length_may_take_its_sweeps_wall_limit(root: Path) -> None:
     """One that has begun before and left no record may have been too long for its estimate."""
     inputs, point, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
     (root / paths.run_dir(point.engine, point.workload, point.id) / "attempts").mkdir(parents=True)
-    assert inputs.simulation_minutes(wildcards) == 90 + START_MINUTES
+    assert inputs.job_minutes(wildcards) == 90 + START_MINUTES
 
 
 def test_a_proven_run_needs_no_toolchain(root: Path) -> None:
@@ -70,14 +70,14 @@ def test_a_proven_run_needs_no_toolchain(root: Path) -> None:
     record = root / paths.run_record(point.engine, point.workload, point.id)
     record.parent.mkdir(parents=True)
     record.touch()
-    assert inputs.simulation_inputs(wildcards) == {}
+    assert inputs.job_inputs(wildcards) == {}
     inputs.check_ready()  # asks nothing of this machine
 
 
 def test_a_run_that_no_sweep_asks_for_is_refused(root: Path) -> None:
     inputs, _, wildcards = run_of(root, "gem5-kernels", "softmax_fwd")
     with pytest.raises(ConfigError, match="no sweep has this point"):
-        inputs.simulation_inputs({**wildcards, "point": "u4-00000000"})
+        inputs.job_inputs({**wildcards, "point": "u4-00000000"})
 
 
 @pytest.mark.parametrize(
@@ -156,18 +156,18 @@ def test_a_job_finds_its_row_whatever_has_become_of_the_sweeps(root: Path) -> No
     found = paths.matcher(paths.run_record()).fullmatch(table["records"][0])
     assert found is not None
     wildcards = found.groupdict()
-    needed = dict(runs.simulation_inputs(wildcards))
+    needed = dict(runs.job_inputs(wildcards))
     for sweep in (root / "configs/sweeps").iterdir():
         sweep.write_text("nonsense: [")
     job = Runs(Campaign(root), is_job=True)
-    assert job.simulation_inputs(wildcards) == needed
+    assert job.job_inputs(wildcards) == needed
     [plan] = needed.pop("plan")
     assert [plan] == table["plan"]
-    task = Manifest(plan, root).task("gem5-kernels", wildcards["point"])
-    assert task is not None and task.rule_inputs == needed
+    [task] = Manifest(plan, root).tasks(engine="gem5-kernels", id=wildcards["point"])
+    assert task.inputs.files == needed["needs"]
     assert task.point.axes == {"num-compute-units": 4}
-    assert job.simulation_memory(wildcards) == runs.simulation_memory(wildcards)
-    assert 10 < job.simulation_minutes(wildcards) == runs.simulation_minutes(wildcards) < 7 * 24 * 60
+    assert job.job_memory(wildcards) == runs.job_memory(wildcards)
+    assert 10 < job.job_minutes(wildcards) == runs.job_minutes(wildcards) < 7 * 24 * 60
 
 
 @pytest.mark.usefixtures("needs_little")
@@ -180,16 +180,16 @@ def test_points_are_planned_once_and_those_that_have_run_are_not_in_a_batch(root
     assert runs.table_inputs(TABLE, checkpoints()) == table
     name = {"batch": Path(mark).stem}
     job = Runs(Campaign(root), is_job=True)
-    assert job.batch_inputs(name) == runs.batch_inputs(name)
-    assert job.batch_minutes(name) == runs.batch_minutes(name)
-    assert job.batch_memory(name) == runs.batch_memory(name) == 4000 + OWN_MEMORY_MB
-    first = Manifest(table["plan"][0], root).batch(name["batch"])[0]
-    (root / first.record).parent.joinpath("attempts").mkdir(parents=True)
+    assert job.job_inputs(name) == runs.job_inputs(name)
+    assert job.job_minutes(name) == runs.job_minutes(name)
+    assert job.job_memory(name) == runs.job_memory(name) == 4000 + OWN_MEMORY_MB
+    first = Manifest(table["plan"][0], root).tasks(**name)[0]
+    (root / first.point.record).parent.joinpath("attempts").mkdir(parents=True)
     again = elsewhere(root)
     assert again.table_inputs(TABLE, checkpoints())["batches"] == []
-    wildcards = dict(zip(("engine", "workload", "point"), Path(first.record).parts[1:4], strict=True))
-    again.simulation_inputs(wildcards)
-    assert again.simulation_minutes(wildcards) == 7 * 24 * 60 + 10
+    wildcards = dict(zip(("engine", "workload", "point"), Path(first.point.record).parts[1:4], strict=True))
+    again.job_inputs(wildcards)
+    assert again.job_minutes(wildcards) == 7 * 24 * 60 + 10
 
 
 @pytest.mark.usefixtures("needs_little")
@@ -204,8 +204,8 @@ def test_a_part_of_the_points_comes_in_a_batch_of_its_own(root: Path) -> None:
         found = runs.in_batches(sweep, "softmax_fwd", part)
         [mark] = found["batches"]
         assert found["records"] == []
-        [plan] = runs.batch_inputs({"batch": Path(mark).stem})["plan"]
-        assert {task.record for task in Manifest(plan, root).batch(Path(mark).stem)} == set(part)
+        [plan] = runs.job_inputs({"batch": Path(mark).stem})["plan"]
+        assert {task.point.record for task in Manifest(plan, root).tasks(batch=Path(mark).stem)} == set(part)
         batches.append(mark)
     assert runs.in_batches(sweep, "softmax_fwd", records)["batches"] == batches
 
@@ -213,7 +213,7 @@ def test_a_part_of_the_points_comes_in_a_batch_of_its_own(root: Path) -> None:
 def test_a_job_without_a_plan_is_told_the_command_to_run(root: Path) -> None:
     job = Runs(Campaign(root), is_job=True)
     with pytest.raises(EngineError, match="no plan has this job") as caught:
-        job.simulation_inputs({"engine": "gem5", "workload": "softmax_fwd", "point": "u4-00000000"})
+        job.job_inputs({"engine": "gem5", "workload": "softmax_fwd", "point": "u4-00000000"})
     assert caught.value.value == "runs/gem5/softmax_fwd/u4-00000000"
     assert "snakemake --cores all" in str(caught.value.remedy)
 
@@ -227,8 +227,8 @@ def test_plans_of_finished_runs_are_removed(root: Path) -> None:
     mark.touch()
     Runs(Campaign(root)).clean()
     assert plan.exists() and mark.exists()
-    for task in Manifest(table["plan"][0], root).batch(mark.stem):
-        (root / task.record).parent.mkdir(parents=True)
-        (root / task.record).touch()
+    for task in Manifest(table["plan"][0], root).tasks(batch=mark.stem):
+        (root / task.point.record).parent.mkdir(parents=True)
+        (root / task.point.record).touch()
     Runs(Campaign(root)).clean()
     assert not plan.exists() and not mark.exists()

@@ -29,32 +29,35 @@ def files(directory: Path) -> dict[str, str]:
 
 def test_a_finished_run_comes_back_as_it_was(run_dir: Path, tmp_path: Path) -> None:
     """Its record is an output of its own; what was in the way is replaced."""
-    bundle, there = run_dir / "run.tar.gz", tmp_path / "there"
-    with bundled(run_dir, str(bundle), str(tmp_path / "failed.tar.gz")):
+    there = tmp_path / "there"
+    with bundled(run_dir, str(there / "run.tar.gz")):
         pass
     (there / "attempts/1").mkdir(parents=True)
     (there / "attempts/1/simerr").write_text("of another time")
-    unpack(bundle, there)
+    unpack(there / "run.tar.gz")
     assert files(there) == {"attempts/1/simerr": "said", "stats.txt.gz": "stats.txt.gz"}
-    assert not (tmp_path / "failed.tar.gz").exists()
 
 
 @pytest.mark.parametrize("error", [RuntimeError, SystemExit, KeyboardInterrupt])
 def test_what_a_failed_run_left_is_packed_before_the_job_ends(
     run_dir: Path, tmp_path: Path, error: type[BaseException]
 ) -> None:
-    failed = tmp_path / "logs/failed.tar.gz"
-    with pytest.raises(error), bundled(run_dir, str(run_dir / "run.tar.gz"), str(failed)):
+    with pytest.raises(error), bundled(run_dir, str(tmp_path / "run.tar.gz")):
         raise error
-    unpack(failed, tmp_path)
+    unpack(tmp_path / "run.tar.gz")
     assert (tmp_path / "attempts/1/simerr").read_text() == "said"
-    assert not (run_dir / "run.tar.gz").exists()
+
+
+def test_an_empty_bundle_is_that_of_a_run_that_left_nothing(tmp_path: Path) -> None:
+    (tmp_path / "run.tar.gz").touch()
+    unpack(tmp_path / "run.tar.gz")
+    assert files(tmp_path) == {}
 
 
 def test_where_machines_share_the_project_nothing_is_packed(run_dir: Path) -> None:
     before = files(run_dir)
-    with pytest.raises(RuntimeError), bundled(run_dir, None, None):
+    with pytest.raises(RuntimeError), bundled(run_dir, None):
         raise RuntimeError
-    with bundled(run_dir, None, None):
+    with bundled(run_dir, None):
         pass
     assert files(run_dir) == before

@@ -106,7 +106,7 @@ def is_built(point: Point, root: Path) -> bool:
 @contextlib.contextmanager
 def _set_aside(point: Point, root: Path) -> Iterator[None]:
     """Move an existing run away; move it back if the new one leaves no record."""
-    directory = root / paths.run_dir(point.engine, point.workload, point.id)
+    directory = (root / point.record).parent
     aside = root / paths.set_aside_dir(point.engine, point.workload, point.id)
     if not directory.exists():
         yield
@@ -143,7 +143,7 @@ def of_run(tools: Toolset, point: Point) -> Answer:
         EngineError: the run did not complete.
         AnalysisError: its record or its statistics cannot be read.
     """
-    file = tools.root / paths.run_record(point.engine, point.workload, point.id)
+    file = tools.root / point.record
     record, row = read_run(file), read_record(file)
     if record.status is not Status.COMPLETED:
         problem = f"{point.workload} did not complete: {record.evidence}"

@@ -20,7 +20,7 @@ from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.points import chosen_points, points, sweep_workloads
+from apuflow.plan.points import points, sweep_workloads
 from apuflow.results.suites import iterations
 from apuflow_analysis.tables.cliffs import cliff_texts
 from apuflow_analysis.tables.columns import PRODUCTS, axis_column
@@ -131,7 +131,7 @@ def answer_of(
     """
 
     def resolved(some: Sequence[Assignment]) -> list[Point]:
-        return chosen_points(sweep, workload, ENGINE, some, root)
+        return points(sweep, workload, root, [ENGINE], some)
 
     parts = forked.parts(combinations, FEWEST)
     try:

@@ -16,6 +16,7 @@ from apuflow.configure import option_rules
 from apuflow.configure.sweep_keys import WORKGROUPS, FewerWorkgroups
 from apuflow.configure.work import Software, Work, launches_products
 from apuflow.configure.workloads import KINDS
+from apuflow.core import paths
 from apuflow.core.engines import EngineName, engine_facts
 from apuflow.core.errors import ApuflowError
 from apuflow.core.inputs import DEFAULT, Inputs, content_part
@@ -86,6 +87,11 @@ class Point:
     def id(self) -> str:
         """Its name: readable, unique, a file name."""
         return f"{self.label}-{self.identity}"
+
+    @property
+    def record(self) -> str:
+        """Path of the record that a run of it leaves."""
+        return paths.run_record(self.engine, self.workload, self.id)
 
     @cached_property
     def options(self) -> Options:

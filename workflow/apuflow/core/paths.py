@@ -83,7 +83,7 @@ run_dir = PathPattern("runs/{engine}/{workload}/{point}")
 run_record = PathPattern("runs/{engine}/{workload}/{point}/run.json")
 """The record of a proven run (or, in a recording sweep, of a run whose failure is proven)."""
 run_bundle = PathPattern("runs/{engine}/{workload}/{point}/run.tar.gz")
-"""Everything of a run but its record, where storage carries it."""
+"""Everything of a run but its record, where storage carries it: a log, which a failed job may have."""
 _PREVIEW = "runs/preview/{workload}/{sweep}.v{version}"
 preview_dir = PathPattern(_PREVIEW, "sweep", version=PREVIEW_VERSION)
 """One preview batch: all points of a sweep's workload, by one version of the model."""
@@ -207,8 +207,6 @@ sample_round = PathPattern("build/samples/{sweep}/{name}", name="{round}")
 """A mark that all runs of a round of a sweep's sample are there."""
 batch = PathPattern("build/batches/{name}.json", name="{batch}")
 """A mark that all points of a batch have their records."""
-failed_bundle = PathPattern("logs/simulate/{engine}/{workload}/{point}.tar.gz")
-"""What a run without a record left, where storage carries it: a log, which a failed job may have."""
 
 
 def image_stages(request: str) -> str:

@@ -232,7 +232,7 @@ class RunRecord(_File):
     workload: str
     direction: str | None
     point: str
-    identity: dict[str, Any]
+    identity: dict[str, Any] = Field(description="what the point's name is a hash of (Point.describe)")
     axes: dict[str, Scalar | None]
     options: dict[str, Scalar | None]
     gfx: str | None
@@ -261,6 +261,17 @@ class RunRecord(_File):
         """Version of an engine of this project; None for others."""
         version = self.identity.get("version")
         return version if isinstance(version, str) else None
+
+    @property
+    def config(self) -> str | None:
+        """The network or operation in canonical form; None for a program."""
+        config = self.identity.get("config")
+        return config if isinstance(config, str) else None
+
+    @property
+    def products(self) -> Mapping[str, str] | None:
+        """Commits of rocBLAS' kernels; None: no product, the stand-in, or the kernels of the image."""
+        return self.identity.get("products")
 
     @property
     def inputs(self) -> str | None:

@@ -135,16 +135,16 @@ def _starts(job: str) -> list[dict[str, str]]:
     starts = [dict(zip(_ACCOUNTED.values(), a, strict=True)) for a in answers if len(a) == len(_ACCOUNTED)]
     for start in starts:
         start["JobState"], _, by = start["JobState"].partition(" by ")
-        start["By"] = f" by {_user(by)}" if by else ""
+        start["By"] = f" by {user_name(by)}" if by else ""
     return starts
 
 
-def _user(number: str) -> str:
+def user_name(number: str | int) -> str:
     """A user's name; the number where it has none here."""
     try:
         return pwd.getpwuid(int(number)).pw_name
     except (KeyError, ValueError):
-        return number
+        return str(number)
 
 
 def _why_taken_back(job: str, facts: Mapping[str, str]) -> str | None:

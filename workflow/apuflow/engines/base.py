@@ -14,7 +14,6 @@ from apuflow.configure.release import Release
 from apuflow.configure.site import Site
 from apuflow.configure.work import Software, Work, corrections_of, launches_products
 from apuflow.configure.workload import Runs, Workload
-from apuflow.core import paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ApuflowError
 from apuflow.core.record import LaunchRecord, Provenance
@@ -123,37 +122,37 @@ class Needs:
         """All kernel objects."""
         return (*self.objects, *(self.library.objects if self.library else ()))
 
-    def rule_inputs(self) -> dict[str, list[str]]:
-        """As named inputs of a rule. A database stands for the objects in it."""
-        objects = [item for item in self.every_object if not self.database or item not in self.objects]
-        return {
-            "tools": list(self.tools),
-            "objects": [paths.kernel_object(o.gfx, o.name) for o in objects],
-            "database": [self.database.path] if self.database else [],
-            "data": [self.data] if self.data else [],
-            "table": [self.library.table] if self.library else [],
-            "launcher": [self.launcher] if self.launcher else [],
-        }
-
-    def objects_by_row(self) -> dict[tuple[str, str], str]:
-        """Paths of kernel objects by program and arguments, as the launcher looks for them."""
-        return {(o.row.program, o.row.arguments): paths.kernel_object(o.gfx, o.name) for o in self.objects}
+    def inputs(self) -> Inputs:
+        """As a run reads them. A database stands for the objects in it."""
+        objects = () if self.database else self.objects
+        others = list(self.tools[1:])
+        if self.library is not None:
+            others += [self.library.table, *(str(item.path()) for item in self.library.objects)]
+        return Inputs(
+            self.tools[0],
+            self.database.path if self.database else None,
+            self.data,
+            self.launcher,
+            {item.row.key: str(item.path()) for item in objects},
+            others,
+        )
 
     def made_for_runs(self) -> list[str]:
         """All that is made for runs, on the way to them too; tools are made for a release."""
-        made = [file for name, files in self.rule_inputs().items() if name != "tools" for file in files]
-        made += [paths.kernel_object(item.gfx, item.name) for item in self.every_object]
+        made = [file for file in self.inputs().files if file not in self.tools]
         programs = (item.row.program for item in self.every_object)
-        return made + [assembly_path(program) for program in programs if is_library_kernel(program)]
+        made += [assembly_path(program) for program in programs if is_library_kernel(program)]
+        return made + [str(item.path()) for item in self.every_object]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files that a run reads, as in Needs; all of them exist.
+    """Files that a run reads, as in Needs.
 
     Attributes:
         gem5: record of the gem5 that runs.
         objects: for the launcher: kernel objects by program and arguments.
+        others: all else that must be there.
     """
 
     gem5: str
@@ -161,13 +160,13 @@ class Inputs:
     data: str | None = None
     launcher: str | None = None
     objects: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    others: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, given: Mapping[str, Sequence[str]], objects: Mapping[tuple[str, str], str]) -> Inputs:
-        """Those among the named inputs of a rule (``Needs.rule_inputs``), and kernel objects."""
-        names = ("database", "data", "launcher")
-        database, data, launcher = (next(iter(given[name]), None) for name in names)
-        return cls(given["tools"][0], database, data, launcher, objects)
+    @property
+    def files(self) -> list[str]:
+        """All of them, each once."""
+        named = (self.gem5, *self.others, *self.objects.values(), self.database, self.data, self.launcher)
+        return list(dict.fromkeys(filter(None, named)))
 
 
 @dataclass(frozen=True)

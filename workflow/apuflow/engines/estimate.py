@@ -77,7 +77,7 @@ def each_point(points: Sequence[Point], *, lower_bound: bool, root: Path = Path(
         points: of one workload and engine; those with a completed run serve to correct the others.
         lower_bound: the preview's counts leave out a part of the run.
     """
-    places = {root / paths.run_record(p.engine, p.workload, p.id): place for place, p in enumerate(points)}
+    places = {root / point.record: place for place, point in enumerate(points)}
     walls = _walls([record for record in places if record.exists()])
     counted: list[float | None] = [None] * len(points) if lower_bound else _counted(points)
     estimates = {record: counted[places[record]] for record in walls}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
-import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -35,7 +34,7 @@ class Campaign:
         self._release = cache(lambda name: load_release(name, root))
         self._site = cache(lambda: load_site(root))
         self._points: dict[tuple[str, str, tuple[str | None, ...]], list[Point]] = {}
-        self._by_id: dict[tuple[str, str, str], tuple[str, Point]] = {}
+        self._by_record: dict[str, tuple[str, Point]] = {}
         self._workloads: dict[str, list[str]] = {}
         self._members: dict[tuple[str, tuple[str | None, ...]], list[Member]] = {}
 
@@ -67,8 +66,8 @@ class Campaign:
         loaded = self.load(sweep)
         self._check_table(loaded, workload)
         if workload in self.suites(loaded):
-            own = [member for member in self.members(loaded) if member.suite.name == workload]
-            return [point for point in distinct(own) if engine in (None, point.engine)]
+            own = distinct(member for member in self.members(loaded) if member.suite.name == workload)
+            return [point for point in own if engine in (None, point.engine)]
         key = (sweep, workload, self._images(loaded, workload))
         if key not in self._points:
             if workload == paths.OPERATIONS:
@@ -76,7 +75,7 @@ class Campaign:
             else:
                 self._points[key] = points(loaded, workload, self.root)
             for point in self._points[key]:
-                self._by_id.setdefault((point.engine, workload, point.id), (sweep, point))
+                self._by_record.setdefault(point.record, (sweep, point))
         return [point for point in self._points[key] if engine in (None, point.engine)]
 
     def _images(self, sweep: Sweep, workload: str) -> tuple[str | None, ...]:
@@ -123,23 +122,22 @@ class Campaign:
                     with contextlib.suppress(ApuflowError):
                         yield from (p for p in self.points(name, workload) if not is_batch(p.engine))
 
-    def of_point(self, engine: str, workload: str, identifier: str) -> tuple[str, Point]:
-        """A sweep that has a point, the one whose target was named if any, and the point.
+    def of_record(self, record: str) -> tuple[str, Point]:
+        """A sweep with the point that leaves a record, the one whose target was named if any, and the point.
 
         Raises:
             ConfigError: no sweep has it.
         """
-        key = (engine, workload, identifier)
-        if key not in self._by_id:
-            any(key in self._by_id for _ in self.simulated_points())
-        if key not in self._by_id:
+        if record not in self._by_record:
+            any(record in self._by_record for _ in self.simulated_points())
+        if record not in self._by_record:
             raise ConfigError(
                 "no sweep has this point",
                 file="configs/sweeps",
-                value=paths.run_dir(engine, workload, identifier),
+                value=str(Path(record).parent),
                 remedy="name a file of results/ as the target; `apuflow plan SWEEP` lists a sweep's points",
             )
-        return self._by_id[key]
+        return self._by_record[record]
 
     # input functions -------------------------------------------------------------------------------------
     def records(self, sweep: Sweep, workload: str) -> list[str]:
@@ -156,15 +154,17 @@ class Campaign:
         if sweep.sampling is not None:
             simulated = simulated_points(self.root / paths.sampled(paths.under(sweep.name)))
             found = [point for point in found if (point.engine, point.id) in simulated]
-        records = [paths.run_record(point.engine, workload, point.id) for point in found]
+        records = [point.record for point in found]
         if any(is_batch(engine) for engine in sweep.engines):
             records.append(paths.preview_record(sweep.name, workload))
         return records
 
-    def configuration(self, sweep: Sweep, *workloads: str) -> list[str]:
-        """Configuration files that decide which rows a table has, or which items a suite."""
-        files = (configuration_files(sweep, workload, self.root) for workload in workloads)
-        return list(dict.fromkeys(itertools.chain.from_iterable(files)))
+    def configuration(self, sweep: Sweep, workload: str | None = None) -> list[str]:
+        """Configuration files that decide which rows one table has, or all, or which items a suite."""
+        names = self.workloads(sweep) if workload is None else [workload]
+        return list(
+            dict.fromkeys(file for name in names for file in configuration_files(sweep, name, self.root))
+        )
 
     def table_configuration(self, wildcards: Wildcards) -> list[str]:
         """Files whose change makes other points: configuration, versions, and programs where gem5 runs."""
@@ -187,34 +187,26 @@ class Campaign:
 
     def sweep_configuration(self, wildcards: Wildcards) -> list[str]:
         """Configuration files behind all tables of a sweep."""
-        sweep = self.sweep(wildcards["under"])
-        return self.configuration(sweep, *self.workloads(sweep))
+        return self.configuration(self.sweep(wildcards["under"]))
 
     def sources(self, sweep: Sweep) -> dict[str, str]:
         """The configuration files behind a sweep, as they are: path to text, of other files to their size."""
-        files = self.configuration(sweep, *self.workloads(sweep))
-        return {file: _text(self.root / file) for file in files}
+        return {file: _text(self.root / file) for file in self.configuration(sweep)}
 
-    def sweep_tables(self, wildcards: Wildcards) -> list[str]:
-        """The tables of all workloads of a sweep, as Parquet files."""
-        sweep = self.sweep(wildcards["under"])
-        return [paths.table(wildcards["under"], workload, "parquet") for workload in self.shown(sweep)]
-
-    def itemised(self, under: str) -> list[str]:
+    def itemised(self, sweep: Sweep) -> list[str]:
         """Suites of a sweep with a table of their items; none of a sample, whose total is an estimate."""
-        sweep = self.sweep(under)
         return [] if sweep.sampling is not None else self.suites(sweep)
 
-    def sweep_items(self, wildcards: Wildcards) -> list[str]:
-        """The tables of items of a sweep's suites, three for each."""
+    def report_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """A sweep's tables as Parquet, its figures, three tables for each suite, and those of its sample."""
         under = wildcards["under"]
-        return [file for suite in self.itemised(under) for file in paths.suite_files(under, suite)]
-
-    def sweep_sampled(self, wildcards: Wildcards) -> list[str]:
-        """The tables of a sweep's sample; none where all of it runs."""
-        under = wildcards["under"]
-        sampling = self.sweep(under).sampling
-        return [] if sampling is None else [paths.sampled(under), paths.sampled_totals(under)]
+        sweep = self.sweep(under)
+        return {
+            "tables": [paths.table(under, name, "parquet") for name in self.shown(sweep)],
+            "figures": [paths.figure(under, name) for name in self.figure_names(under)],
+            "suites": [file for suite in self.itemised(sweep) for file in paths.suite_files(under, suite)],
+            "sampled": [paths.sampled(under), paths.sampled_totals(under)] if sweep.sampling else [],
+        }
 
     # figures ---------------------------------------------------------------------------------------------
     def check_figure(self, name: str) -> None:
@@ -229,14 +221,9 @@ class Campaign:
         from apuflow_analysis.figures import FIGURES
 
         self.check_figure(wildcards["figure"])
-        if FIGURES[wildcards["figure"]].per_item:
-            return [paths.table(wildcards["under"], paths.OPERATIONS, "parquet")]
-        return self.sweep_tables(wildcards)
-
-    def sweep_figures(self, wildcards: Wildcards) -> list[str]:
-        """The figures of a sweep."""
-        under = wildcards["under"]
-        return [paths.figure(under, name) for name in self.figure_names(under)]
+        per_item = FIGURES[wildcards["figure"]].per_item
+        names = [paths.OPERATIONS] if per_item else self.shown(self.sweep(wildcards["under"]))
+        return [paths.table(wildcards["under"], name, "parquet") for name in names]
 
     def figure_names(self, under: str) -> list[str]:
         """Names of the figures that a sweep asks for, else of all that its axes and engines allow.

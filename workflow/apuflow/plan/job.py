@@ -12,7 +12,6 @@ from apuflow.containers.job import Limits
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError, DescribedError, EngineError
 from apuflow.core.files import wait_for_files, write_text
-from apuflow.core.record import RunRecord
 from apuflow.core.units import size_bytes
 from apuflow.engines import simulating_engine
 from apuflow.engines.base import Place, software_of
@@ -29,7 +28,7 @@ Run = Callable[[Task, bool], str]
 """Runs a point and returns how it ended; the flag: whether to wait for another process that runs it."""
 
 
-def run_one(plan: str, engine: str, identifier: str, root: Path = Path()) -> None:
+def run_one(plan: str, engine: str, point: str, root: Path = Path()) -> None:
     """Run one point of a manifest.
 
     Raises:
@@ -37,13 +36,8 @@ def run_one(plan: str, engine: str, identifier: str, root: Path = Path()) -> Non
         ConfigError: what the point is made from has changed since it was planned.
         RunFailed: the run proved nothing.
     """
-    wait_for_files([root / plan])
-    manifest = Manifest(plan, root)
-    task = manifest.task(engine, identifier)
-    if task is None:
-        raise EngineError("the plan does not have this point", file=manifest.file, value=identifier)
-    record = _run(task, manifest.settings, Toolset(task.point.release, root), wait=True)
-    print(f"{record.status}: {record.evidence}")
+    settings, tasks = _read(plan, root, engine=engine, id=point)
+    print(_run(tasks[0], settings, root, wait=True))
 
 
 def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
@@ -55,16 +49,13 @@ def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
     Raises:
         EngineError: points failed in a strict sweep, or the batch was stopped; what is missing is named.
     """
-    wait_for_files([root / plan])
-    manifest = Manifest(plan, root)
-    settings, tasks = manifest.settings, manifest.batch(name)
-    tools = cache(lambda release: Toolset(release, root))
+    settings, tasks = _read(plan, root, batch=name)
 
     def run(task: Task, wait: bool) -> str:
-        record = _run(task, settings, tools(task.point.release), wait=wait)
-        file = root / task.record
+        said = _run(task, settings, root, wait=wait)
+        file = root / task.point.record
         file.chmod(file.stat().st_mode & ~0o222)  # as Snakemake does for the record of a job of its own
-        return f"{record.status}: {record.evidence}"
+        return said
 
     problems = each_task(tasks, run)
     if problems:
@@ -75,6 +66,15 @@ def run_batch(plan: str, name: str, mark: Path, root: Path = Path()) -> None:
     write_text(mark, json.dumps({"points": len(tasks)}) + "\n")
 
 
+def _read(plan: str, root: Path, **where: str) -> tuple[Settings, list[Task]]:
+    """What the runs of a manifest have in common, and those of a job."""
+    wait_for_files([root / plan])
+    manifest = Manifest(plan, root)
+    if tasks := manifest.tasks(**where):
+        return manifest.settings, tasks
+    raise EngineError("the plan does not have this job", file=manifest.file, value=" ".join(where.values()))
+
+
 def each_task(tasks: Sequence[Task], run: Run) -> dict[str, str]:
     """Run all points; the record of each that has none, and why."""
     problems: dict[str, str] = {}
@@ -82,38 +82,42 @@ def each_task(tasks: Sequence[Task], run: Run) -> dict[str, str]:
     for last_round in (False, True):
         for task in waiting if last_round else tasks:
             try:
-                print(f"{task.record}: {run(task, last_round)}")
+                print(f"{task.point.record}: {run(task, last_round)}")
             except Busy:
                 waiting.append(task)
             except RunFailed as error:
-                problems[task.record] = f"{error.record.status}: {error.record.evidence}"
+                problems[task.point.record] = f"{error.record.status}: {error.record.evidence}"
                 print(error)
                 if error.stopped:
-                    left = (task.record for task in tasks if not Path(task.record).exists())
+                    left = (task.point.record for task in tasks if not Path(task.point.record).exists())
                     return dict.fromkeys(left, "not begun: the batch was stopped") | problems
             except DescribedError as error:
-                problems[task.record] = error.message
+                problems[task.point.record] = error.message
                 print(error)
     return problems
 
 
-def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRecord:
-    """Run a point to its proven end.
+_toolset = cache(Toolset)
+
+
+def _run(task: Task, settings: Settings, place: Path, *, wait: bool) -> str:
+    """Run a point of a project to its proven end, and say how it ended.
 
     Raises:
         Busy: another process is running it, and ``wait`` is false.
         EngineError: gem5 or DNNMark are not what their records say.
     """
+    point, inputs, root = task.point, task.inputs, place.resolve()
+    tools = _toolset(point.release, place)
+    site = tools.site
     refuse_what_changed(task, settings, tools)
-    point, inputs, site, root = task.point, task.inputs, tools.site, tools.root.resolve()
-    # All that must be there; what another machine made just now is waited for.
-    wait_for_files(tools.root / file for files in task.rule_inputs.values() for file in files)
-    run_dir = root / paths.run_dir(point.engine, point.workload, point.id)
+    wait_for_files(place / file for file in inputs.files)  # another machine may have made them just now
+    run_dir = (root / point.record).parent
     recorded = root / inputs.gem5
     installed = unchanged_gem5(read_record(recorded, Gem5Record), recorded)
     prepared = simulating_engine(point.engine).prepare(tools, point, inputs, installed, run_dir)
     memory = size_bytes(site.memory) if site.memory else task.memory_mb << 20
-    return simulate(
+    record = simulate(
         Simulation(
             project=root,
             run_dir=run_dir,
@@ -132,6 +136,7 @@ def _run(task: Task, settings: Settings, tools: Toolset, *, wait: bool) -> RunRe
         ),
         wait=wait,
     )
+    return f"{record.status}: {record.evidence}"
 
 
 def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
@@ -151,4 +156,4 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     if text(found) != text(point.software) or not workload.holds(point.work):
         said = "the point is not what it was when the workflow started"
         remedy = "the configuration, image or sources changed meanwhile: start the workflow again"
-        raise ConfigError(said, file=tools.root / task.record, value=point.id, remedy=remedy)
+        raise ConfigError(said, file=tools.root / task.point.record, value=point.id, remedy=remedy)

@@ -11,8 +11,9 @@ import hashlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,12 +25,10 @@ from apuflow.core.errors import EngineError
 from apuflow.core.files import atomic_write, write_text
 from apuflow.core.scalar import Scalar
 from apuflow.engines.base import Inputs
-from apuflow.plan.storage import Storage
 from apuflow.rocblas.tables import Products
 
 _POINT = tuple(field.name for field in fields(Point))
-_TASK = ("needs", "memory_mb", "minutes", "seconds", "batch")
-_COLUMNS = ("id", *_POINT, *_TASK)
+_TASK = ("needs", "memory_mb", "seconds", "batch")
 
 
 @dataclass(frozen=True)
@@ -52,36 +51,16 @@ class Task:
     """A point that is to run.
 
     Attributes:
-        rule_inputs: files that must be there, as named inputs of a rule (``Needs.rule_inputs``).
-        objects: kernel objects by program and arguments.
         memory_mb: the run is ended above this.
-        minutes: what a job with this point alone asks a scheduler for.
         seconds: what the run is expected to take; None: unknown.
         batch: name of the batch that runs it; "": it has a job of its own.
     """
 
     point: Point
-    rule_inputs: Mapping[str, list[str]]
-    objects: Mapping[tuple[str, str], str]
+    inputs: Inputs
     memory_mb: int
-    minutes: int
     seconds: float | None = None
     batch: str = ""
-
-    @property
-    def record(self) -> str:
-        """Path of the record that it leaves."""
-        return record_of(self.point)
-
-    @property
-    def inputs(self) -> Inputs:
-        """What the run reads."""
-        return Inputs.of(self.rule_inputs, self.objects)
-
-
-def record_of(point: Point) -> str:
-    """Path of the record that a run of a point leaves."""
-    return paths.run_record(point.engine, point.workload, point.id)
 
 
 def write(
@@ -94,7 +73,7 @@ def write(
         tasks: by record, of those that are to run.
     """
     texts: dict[int, str] = {}
-    rows = [_row(point, tasks.get(record_of(point)), texts) for point in points]
+    rows = [_row(point, tasks.get(point.record), texts) for point in points]
     about = json.dumps({**asdict(Settings.of(sweep)), "version": project.code_version()})
     content = hashlib.sha256(json.dumps([about, rows]).encode()).hexdigest()[:16]
     found = Manifest(paths.manifest(sweep.name, workload, content), root)
@@ -104,9 +83,9 @@ def write(
             base.execute("PRAGMA synchronous = OFF")
             base.execute("CREATE TABLE about (settings TEXT)")
             base.execute("INSERT INTO about VALUES (?)", (about,))
-            base.execute(f"CREATE TABLE points ({', '.join(_COLUMNS)})")
-            marks = ", ".join("?" * len(_COLUMNS))
-            base.executemany(f"INSERT INTO points VALUES ({marks})", rows)
+            columns = ("id", *_POINT, *_TASK)
+            base.execute(f"CREATE TABLE points ({', '.join(columns)})")
+            base.executemany(f"INSERT INTO points VALUES ({', '.join('?' * len(columns))})", rows)
             base.execute("CREATE INDEX by_id ON points (engine, id)")
             base.execute("CREATE INDEX by_batch ON points (batch)")
             base.commit()
@@ -114,12 +93,18 @@ def write(
 
 
 def _row(point: Point, task: Task | None, texts: dict[int, str]) -> tuple[Any, ...]:
-    row = point.row(texts)
     about: tuple[Any, ...] = (None,) * len(_TASK)
     if task is not None:
-        needs = json.dumps([task.rule_inputs, [[*key, path] for key, path in task.objects.items()]])
-        about = (needs, task.memory_mb, task.minutes, task.seconds, task.batch)
-    return (point.id, *(row[name] for name in _POINT), *about)
+        objects = [[*key, path] for key, path in task.inputs.objects.items()]
+        needs = json.dumps({**vars(task.inputs), "objects": objects})
+        about = (needs, task.memory_mb, task.seconds, task.batch)
+    return (point.id, *point.row(texts).values(), *about)
+
+
+def _inputs(needs: str) -> Inputs:
+    given = json.loads(needs)
+    objects = {(program, arguments): path for program, arguments, path in given.pop("objects")}
+    return Inputs(**given, objects=objects)
 
 
 class Manifest:
@@ -132,7 +117,7 @@ class Manifest:
         self.sweep = self.file.parents[1].name
         self.workload = self.file.parent.name.rpartition("-")[0]
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
         """What its runs have in common.
 
@@ -147,8 +132,7 @@ class Manifest:
 
     def points(self) -> list[Point]:
         """All its points, in the order of the table."""
-        self.settings  # noqa: B018 (refuses another version)
-        return list(map(Point.of_row, self._rows()))
+        return list(map(Point.of_row, self._rows("TRUE")))
 
     def axes(self) -> dict[tuple[str, str], Mapping[str, Scalar]]:
         """What varies, by engine and point, in the order of the table."""
@@ -166,13 +150,13 @@ class Manifest:
         previewed = [paths.preview_record(self.sweep, self.workload)]
         return records + previewed if any(is_batch(engine) for engine, _ in keys) else records
 
-    def task(self, engine: str, identifier: str) -> Task | None:
-        """A point that is to run; None: it has no such point."""
-        return next(self._tasks("engine = ? AND id = ?", engine, identifier), None)
-
-    def batch(self, name: str) -> list[Task]:
-        """The points of a batch; none: it has no such batch."""
-        return list(self._tasks("batch = ?", name))
+    def tasks(self, **where: str) -> list[Task]:
+        """The points that are to run and whose columns have these values."""
+        condition = "".join(f"{name} = ? AND " for name in where) + "needs IS NOT NULL"
+        return [
+            Task(Point.of_row(row), _inputs(row["needs"]), *(row[name] for name in _TASK[1:]))
+            for row in self._rows(condition, *where.values())
+        ]
 
     def is_done(self) -> bool:
         """Whether each of its runs has left its record; so it is where the file is damaged."""
@@ -189,22 +173,15 @@ class Manifest:
                 (self.root / paths.batch(name)).unlink(missing_ok=True)
         shutil.rmtree(self.file.parent, ignore_errors=True)
 
-    def _tasks(self, condition: str, *values: str) -> Iterator[Task]:
-        for row in self._rows(condition, *values):
-            if row["needs"] is not None:
-                rule_inputs, objects = json.loads(row["needs"])
-                by_row = {(program, arguments): path for program, arguments, path in objects}
-                yield Task(Point.of_row(row), rule_inputs, by_row, *(row[name] for name in _TASK[1:]))
+    def _rows(self, condition: str, *values: str) -> list[Any]:
+        self.settings  # noqa: B018 (refuses another version)
+        return self._select(f"SELECT * FROM points WHERE {condition} ORDER BY rowid", *values)
 
-    def _rows(self, condition: str = "TRUE", *values: str) -> list[dict[str, Any]]:
-        columns = ", ".join(_COLUMNS)
-        found = self._select(f"SELECT {columns} FROM points WHERE {condition} ORDER BY rowid", *values)
-        return [dict(zip(_COLUMNS, row, strict=True)) for row in found]
-
-    def _select(self, question: str, *values: str) -> list[tuple[Any, ...]]:
+    def _select(self, question: str, *values: str) -> list[Any]:
         place = f"{self.file.absolute().as_uri()}?mode=ro&immutable=1"
         try:
             with contextlib.closing(sqlite3.connect(place, uri=True)) as base:
+                base.row_factory = sqlite3.Row
                 return base.execute(question, values).fetchall()
         except sqlite3.Error as error:
             problem = "cannot be read" if self.file.exists() else "is not there (any more)"
@@ -221,19 +198,12 @@ class Manifest:
         )
 
 
-def publish(manifests: Iterable[Manifest], root: Path = Path(), storage: Storage | None = None) -> None:
-    """Make these the first manifests that jobs look into; those of earlier calls come after them.
-
-    Args:
-        storage: what carries the list to jobs; None: they share the project's directory.
-    """
+def publish(manifests: Iterable[Manifest], root: Path = Path()) -> None:
+    """Make these the first manifests that jobs look into; those of earlier calls come after them."""
     mine = dict.fromkeys(each.path for each in manifests)
     earlier = [each.path for each in published(root) if each.file.exists()]
     text = "".join(f"{path}\n" for path in dict.fromkeys((*mine, *earlier)))
-    if mine:
-        write_text(root / paths.current_plan(), text)
-        if storage:
-            storage.store(paths.current_plan())
+    write_text(root / paths.current_plan(), text)
 
 
 def published(root: Path = Path()) -> list[Manifest]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from apuflow.configure.workloads import load_workload
 from apuflow.core import collection, paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
+from apuflow.core.scalar import Scalar
 from apuflow.engines import runs_on
 from apuflow.engines.resolve import Resolver
 from apuflow.suites.spec import Refused, Spec
@@ -38,15 +39,33 @@ _LAYER = "layer."
 
 
 @collection.paused()
-def points(sweep: Sweep, workload: str, root: Path = Path()) -> list[Point]:
+def points(
+    sweep: Sweep,
+    workload: str,
+    root: Path = Path(),
+    engines: Sequence[EngineName] = (),
+    chosen: Sequence[Assignment] | None = None,
+) -> list[Point]:
     """Every point of one workload of a sweep: per engine, in the order of the axes, the last one fastest.
+
+    Args:
+        engines: in place of the sweep's.
+        chosen: combinations of the axes; None: all.
 
     Raises:
         ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
     """
     if workload == paths.OPERATIONS:
         return operations(sweep, members(sweep, root), root)
-    return _resolved(sweep, workload, sweep.engines, None, root)
+    planned = plan(sweep, workload, root)
+    resolver = Resolver(sweep, load_workload(workload, root), planned, root)
+    found: list[Point | None] = []
+    for engine in engines or sweep.engines:
+        resolver.check_engine(engine)
+        assignments = planned.combinations() if chosen is None else chosen
+        found += [resolver.resolve(engine, assignment) for assignment in assignments]
+    resolver.raise_problems()
+    return [point for point in found if point is not None]
 
 
 def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> list[Point]:
@@ -55,7 +74,7 @@ def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> li
     Raises:
         ConfigError: there is none; then every reason is listed.
     """
-    if found := list(distinct(every)):
+    if found := distinct(every):
         return found
     refused = ((step, spec) for one in every for step, spec in one.items if isinstance(spec, Refused))
     whys = dict.fromkeys(f"{step.op}: {spec.why}" for step, spec in refused)
@@ -66,38 +85,6 @@ def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> li
         value=", ".join(sweep.suites),
         remedy="name another suite; `apuflow suites` counts what each of them runs",
     )
-
-
-@collection.paused()
-def chosen_points(
-    sweep: Sweep, workload: str, engine: EngineName, chosen: Iterable[Assignment], root: Path = Path()
-) -> list[Point]:
-    """The points of some combinations of a workload's axes.
-
-    Raises:
-        ConfigError: the workload is unknown, or a point cannot run; then every reason is listed.
-    """
-    return _resolved(sweep, workload, [engine], list(chosen), root)
-
-
-def _resolved(
-    sweep: Sweep,
-    workload: str,
-    engines: Sequence[EngineName],
-    chosen: Sequence[Assignment] | None,
-    root: Path,
-) -> list[Point]:
-    """The points of chosen combinations, or of all, on each engine."""
-    loaded = load_workload(workload, root)
-    planned = plan(sweep, workload, root)
-    resolver = Resolver(sweep, loaded, planned, root)
-    found: list[Point | None] = []
-    for engine in engines:
-        resolver.check_engine(engine)
-        assignments = planned.combinations() if chosen is None else chosen
-        found += [resolver.resolve(engine, assignment) for assignment in assignments]
-    resolver.raise_problems()
-    return [point for point in found if point is not None]
 
 
 # workloads of a sweep ------------------------------------------------------------------------------------
@@ -191,9 +178,11 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
         resolvers = _Resolvers(sweep, planned, root)
         for engine in sweep.engines:
             for assignment in planned.combinations():
-                machine = tuple(pair for pair in assignment if not pair[0].startswith(_LAYER))
+                layer = {name: value for name, value in assignment if name.startswith(_LAYER)}
+                machine = tuple(pair for pair in assignment if pair[0] not in layer)
+                varied = {name.removeprefix(_LAYER): value for name, value in layer.items()}
                 try:
-                    choice = _choice(suite, planned, assignment, resolvers.gfx(machine))
+                    choice = _choice(suite, {**planned.layer, **varied}, resolvers.gfx(machine))
                     items = tuple(_items(_specified(suite, choice), engine, machine, resolvers))
                 except ConfigError as error:
                     key = (error.key or "").removeprefix(_LAYER)
@@ -204,14 +193,12 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
     return found
 
 
-def distinct(found: Iterable[Member]) -> Iterator[Point]:
+def distinct(found: Iterable[Member]) -> list[Point]:
     """Each point of these members once, engine by engine."""
-    unique: dict[tuple[str, str], Point] = {}
-    for member in found:
-        for point in member.points:
-            unique.setdefault((point.engine, point.id), point)
-    engines = dict.fromkeys(engine for engine, _ in unique)
-    yield from (point for engine in engines for (of, _), point in unique.items() if of == engine)
+    unique: dict[EngineName, dict[str, Point]] = {}
+    for point in (point for member in found for point in member.points):
+        unique.setdefault(point.engine, {}).setdefault(point.id, point)
+    return [point for of_engine in unique.values() for point in of_engine.values()]
 
 
 class _Resolvers:
@@ -265,9 +252,8 @@ class _Resolvers:
         raise ConfigError(what, key="layer.kernels", value=name, remedy=remedy)
 
 
-def _choice(suite: Suite, planned: Plan, assignment: Assignment, gfx: str) -> Choice:
-    varied = {name.removeprefix(_LAYER): value for name, value in assignment if name.startswith(_LAYER)}
-    choice = choice_of({**planned.layer, **varied})
+def _choice(suite: Suite, values: Mapping[str, Scalar], gfx: str) -> Choice:
+    choice = choice_of(values)
     if suite.operators is None:
         return choice
     forward: Passes = "fwd" if choice.direction == "both" else choice.direction

@@ -14,7 +14,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from apuflow.core import paths, proc, project
@@ -39,7 +39,6 @@ _KEPT = (
 )
 _MADE_AGAIN = (f"{paths.RESULTS}/**/*", f"{paths.preview_dir('*', '*', '*')}/*")
 _RUN_RECORD = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
-_RUN_BUNDLE = paths.matcher(paths.run_bundle(), engine="|".join(SIMULATING))
 _ELSEWHERE = "jobs elsewhere"
 
 
@@ -70,11 +69,14 @@ def _say(text: str) -> None:
 
 # lock ----------------------------------------------------------------------------------------------------
 class Registration:
-    """This workflow's entry; removed when the process ends in an orderly way."""
+    """This workflow's entry, which goes when the process ends in an orderly way.
 
-    def __init__(self, entry: Path) -> None:
-        self._entry = entry
-        self._pid = os.getpid()
+    Args:
+        others: entries of workflows that may live. If their lock is still there at the end, the user is told.
+    """
+
+    def __init__(self, entry: Path, root: Path, others: Sequence[Path]) -> None:
+        self._entry, self._root, self._others, self._pid = entry, root, others, os.getpid()
         atexit.register(self.end)
 
     def jobs_elsewhere(self) -> None:
@@ -86,6 +88,12 @@ class Registration:
         if os.getpid() == self._pid:
             with contextlib.suppress(OSError):
                 self._entry.unlink(missing_ok=True)
+            if self._others and _locks(self._root):  # --unlock has removed it
+                _explain(self._others)
+
+
+def _locks(root: Path) -> list[Path]:
+    return list((root / paths.snakemake("locks")).glob("*.lock"))
 
 
 def register(
@@ -108,18 +116,17 @@ def register(
         with file_lock(state / "lock") as sure:
             others = [path for path in entry.parent.iterdir() if path != entry and path.suffix != ".part"]
             write_text(entry, f"{me}\n")
-            locks = list((root / paths.snakemake("locks")).glob("*.lock"))
-            if sure and all(_is_dead(path, with_jobs=bool(locks)) for path in others):
-                if not locks or (others and _without_jobs(root, wait)):
-                    for path in (*locks, *others, *(_marks_of_run_records(root, storage) if others else ())):
-                        path.unlink(missing_ok=True)
-                    if locks:
-                        _say("removed the lock of a workflow that was killed")
-            elif locks and "--unlock" not in sys.argv:
-                _explain(others)
+            locks, alive = _locks(root), []
+            if not sure or not all(_is_dead(path, with_jobs=bool(locks)) for path in others):
+                alive = others if locks else []
+            elif not locks or (others and _without_jobs(root, wait)):
+                for path in (*locks, *others, *(_marks_of_run_records(root, storage) if others else ())):
+                    path.unlink(missing_ok=True)
+                if locks:
+                    _say("removed the lock of a workflow that was killed")
     except OSError:
         return None
-    return Registration(entry)
+    return Registration(entry, root, alive)
 
 
 def _marks_of_run_records(root: Path, storage: Storage | None) -> Iterator[Path]:
@@ -133,11 +140,10 @@ def _marks_of_run_records(root: Path, storage: Storage | None) -> Iterator[Path]
             name = "".join(part.removeprefix("@") for part in mark.relative_to(marks).parts)
             file = base64.urlsafe_b64decode(name).decode()
             file = storage.project(file) if storage else file
-            run = _RUN_RECORD.fullmatch(file) or _RUN_BUNDLE.fullmatch(file)
-            if run and mark.is_file():
-                record = paths.run_record(**run.groupdict())
-                if storage.holds(record) if storage else (root / record).is_file():
-                    yield mark
+            if not _RUN_RECORD.fullmatch(file) or not mark.is_file():
+                continue
+            if storage.holds(file) if storage else (root / file).is_file():
+                yield mark
 
 
 def _is_dead(entry: Path, *, with_jobs: bool) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,20 +12,19 @@ from apuflow.configure.combinations import releases
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
-from apuflow.core.engines import SIMULATING, is_batch
+from apuflow.core.engines import is_batch
 from apuflow.core.errors import EngineError
 from apuflow.engines import estimate, get_engine, simulating_engine
 from apuflow.engines.kernel_files import KernelFiles
 from apuflow.plan import manifest, schedule
 from apuflow.plan.campaign import Campaign
-from apuflow.plan.manifest import Manifest, Task, record_of
+from apuflow.plan.manifest import Manifest, Task
 from apuflow.plan.storage import Storage, refuse_tools_made_here
-from apuflow.prepare.doctor import Use
+from apuflow.prepare.doctor import Use, check_gem5_ready
 from apuflow.prepare.tools import Toolset
 
 Wildcards = Mapping[str, str]
 
-_RUN = paths.matcher(paths.run_record(), engine="|".join(SIMULATING))
 SHARED_POINTS = 500
 """Points of the preview from which on another process shortens the work."""
 
@@ -53,27 +52,23 @@ class Runs:
         storage: Storage | None = None,
     ) -> None:
         self.campaign = campaign
-        self._storage = storage
         self.root = campaign.root
         self.tools = cache(lambda release: Toolset(release, campaign.root))
         self.kernels = KernelFiles(self.tools, self._plan_all)
         self.memory_mb: int | None = None
         self._elsewhere = elsewhere
         self._is_job = is_job
+        self._storage = storage
         self._planned: dict[str, tuple[Manifest, Task]] = {}
         self._written: dict[tuple[Any, ...], Manifest] = {}
-        self._batch = cache(self._find_batch)
+        self._published = cache(self._find_published)
         self._expected: dict[str, float | None] = {}
         self._pending: set[tuple[str, Use]] = set()
         self._priorities: dict[str, float] = {}
 
     def tool_inputs(self, tool: str) -> Callable[[Wildcards], list[str]]:
         """Input function of the rule that makes a tool, whose name has wildcards."""
-
-        def inputs(wildcards: Wildcards) -> list[str]:
-            return self.tools(wildcards["release"]).inputs(tool.format_map(wildcards), wildcards["request"])
-
-        return inputs
+        return lambda of: self.tools(of["release"]).inputs(tool.format_map(of), of["request"])
 
     # tables and previews ---------------------------------------------------------------------------------
     def table_inputs(self, wildcards: Wildcards, checkpoints: Any) -> dict[str, list[str]]:
@@ -91,17 +86,13 @@ class Runs:
         records = [paths.preview_record(sweep.name, workload)] if any(map(is_batch, sweep.engines)) else []
         return {"plan": [plan.path], "records": records, "sampled": [paths.sampled(wildcards["under"])]}
 
-    def in_batches(self, sweep: Sweep, workload: str, records: Iterable[str]) -> dict[str, list[str]]:
+    def in_batches(self, sweep: Sweep, workload: str, records: Sequence[str]) -> dict[str, list[str]]:
         """Plan and records as inputs of a rule. Jobs on other machines run points of seconds in batches."""
-        records = list(records)
         plan = self.plan(sweep, workload, records)
         batch = {record: self._planned[record][1].batch for record in records if record in self._planned}
-        alone = [record for record in records if not batch.get(record)]
-        runs = map(_RUN.fullmatch, alone) if self._storage else ()
         return {
             "plan": [plan.path],
-            # storage carries what else a run left in a bundle
-            "records": [*alone, *(paths.run_bundle(**run.groupdict()) for run in runs if run)],
+            "records": [record for record in records if not batch.get(record)],
             "batches": [paths.batch(name) for name in dict.fromkeys(batch.values()) if name],
         }
 
@@ -131,38 +122,39 @@ class Runs:
         """Plan those runs that are missing, each once: a batch keeps its points while the workflow runs."""
         wanted = set(records) - self._planned.keys()
         points = self.campaign.points(sweep.name, workload)
-        runs = [point for point in points if not is_batch(point.engine)]
-        missing = [point for point in runs if record_of(point) in wanted and not self._is_done(point)]
+        missing = [one for one in points if one.record in wanted and not self._is_done(one.record)]
         if missing:
-            self._estimate(runs)
-        new = {record_of(point): self._task(sweep, point) for point in missing}
+            self._estimate([point for point in points if not is_batch(point.engine)])
+        new = {point.record: self._task(point) for point in missing}
         if new and self._elsewhere() and not self._storage:
             fresh = [task for task in new.values() if not self._has_begun(task.point)]
             for batch in schedule.divide(fresh, self.tools(sweep.release).site.batch_seconds):
                 name = schedule.batch_name(batch)
-                new |= {task.record: replace(task, batch=name) for task in batch}
+                new |= {task.point.record: replace(task, batch=name) for task in batch}
         written = self._write(sweep, workload, points, new)
         self._planned |= {record: (written, task) for record, task in new.items()}
-        manifest.publish((plan for plan, _ in self._planned.values()), self.root, self._storage)
+        if self._planned:
+            manifest.publish((plan for plan, _ in self._planned.values()), self.root)
+            if self._storage:
+                self._storage.store(paths.current_plan())
         return written
 
     def _write(
         self, sweep: Sweep, workload: str, points: Sequence[Point], new: Mapping[str, Task] | None = None
     ) -> Manifest:
-        tasks = {**{record: task for record, (_, task) in self._planned.items()}, **(new or {})}
+        tasks = {record: task for record, (_, task) in self._planned.items()} | dict(new or {})
         key = (sweep.name, workload, len(tasks), *map(id, points))
         if key not in self._written:
-            written = manifest.write(sweep, workload, points, tasks, self.root)
+            written = self._written[key] = manifest.write(sweep, workload, points, tasks, self.root)
             if self._storage and not self._storage.holds(written.path):
                 self._storage.store(written.path)
-            self._written[key] = written
         return self._written[key]
 
-    def planned(self) -> list[Point]:
-        """Points whose record was missing when this call planned them."""
-        return [task.point for _, task in self._planned.values()]
+    def planned(self) -> list[str]:
+        """Run records that were missing when this call planned their points."""
+        return list(self._planned)
 
-    def _task(self, sweep: Sweep, point: Point) -> Task:
+    def _task(self, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
         needs = engine.needs(tools, point)
         self._pending.add((point.release, engine.use(tools.workload(point.described_by))))
@@ -170,53 +162,50 @@ class Runs:
         priority = self._priority(point)
         for file in needs.made_for_runs():
             self._priorities[file] = max(priority, self._priorities.get(file, priority))
-        seconds = None if self._has_begun(point) else self._expected[record_of(point)]
-        return Task(
-            point,
-            needs.rule_inputs(),
-            needs.objects_by_row(),
-            schedule.memory_limit(point),
-            schedule.minutes(seconds, sweep.limits.wall_seconds),
-            seconds,
-        )
+        seconds = None if self._has_begun(point) else self._expected[point.record]
+        return Task(point, needs.inputs(), schedule.memory_limit(point), seconds)
 
     def _estimate(self, points: Sequence[Point]) -> None:
         """What each point is expected to take, once for all points of an engine."""
         for name in {point.engine for point in points}:
             mine = [point for point in points if point.engine == name]
-            if any(record_of(point) not in self._expected for point in mine):
+            if any(point.record not in self._expected for point in mine):
                 lower_bound = get_engine(name).cost_is_a_lower_bound
                 seconds = estimate.each_point(mine, lower_bound=lower_bound, root=self.root)
-                self._expected = {**dict(zip(map(record_of, mine), seconds, strict=True)), **self._expected}
-
-    def _is_done(self, point: Point) -> bool:
-        return (self.root / record_of(point)).exists()
+                for point, each in zip(mine, seconds, strict=True):
+                    self._expected.setdefault(point.record, each)
 
     def _has_begun(self, point: Point) -> bool:
         """Whether it has run before. What did not end as expected gets all the time there is."""
-        return (self.root / paths.run_dir(point.engine, point.workload, point.id) / "attempts").exists()
+        return (self.root / point.record).with_name("attempts").exists()
 
     def _plan_all(self) -> None:
         """Plan every run of every sweep, for a target that is none of a sweep's results."""
         for point in self.campaign.simulated_points():
-            if not self._is_done(point):
-                self._found({"engine": point.engine, "workload": point.workload, "point": point.id})
+            if not self._is_done(point.record):
+                self._planned_job(point.record)
 
-    # rule simulate ---------------------------------------------------------------------------------------
-    def simulation_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
-        """The plan and what a run needs; nothing when its record is there, so that it needs no toolchain."""
-        if not self._is_job and self._is_done(self._point(wildcards)):
+    def _is_done(self, record: str) -> bool:
+        return (self.root / record).exists()
+
+    # rules simulate and batch ----------------------------------------------------------------------------
+    def job_inputs(self, wildcards: Wildcards) -> Mapping[str, list[str]]:
+        """The plan and what the runs of a job need; a run that has its record needs nothing, no toolchain."""
+        of_workflow = not self._is_job and not wildcards.get("batch")
+        if of_workflow and self._is_done(paths.run_record(**wildcards)):
             return {}
-        plan, task = self._found(wildcards)
-        return {"plan": [plan.path], **task.rule_inputs}
+        plan, tasks = self._job(wildcards)
+        needs = dict.fromkeys(file for task in tasks for file in task.inputs.files)
+        return {"plan": [plan.path], "needs": list(needs)}
 
-    def simulation_memory(self, wildcards: Wildcards) -> int:
-        """Megabytes to ask of the scheduler: what the run may take, and room for our own processes."""
-        return self._found(wildcards)[1].memory_mb + schedule.OWN_MEMORY_MB
+    def job_memory(self, wildcards: Wildcards) -> int:
+        """Megabytes to ask of the scheduler: what the largest run may take, and room for our processes."""
+        return max(task.memory_mb for task in self._job(wildcards)[1]) + schedule.OWN_MEMORY_MB
 
-    def simulation_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes to ask of the scheduler: from the estimate, with the sweep's wall limit as cap."""
-        return self._found(wildcards)[1].minutes
+    def job_minutes(self, wildcards: Wildcards) -> int:
+        """Minutes to ask of the scheduler: from the estimates, with the sweep's wall limit as cap of each."""
+        plan, tasks = self._job(wildcards)
+        return schedule.minutes((task.seconds for task in tasks), plan.settings.wall_seconds)
 
     def expected_memory(self, wildcards: Wildcards) -> int:
         """Megabytes that a run is expected to take: so many run at a time on this machine as fit."""
@@ -226,7 +215,7 @@ class Runs:
             expected *= 2  # the gem5 that is forked
         return expected if self.memory_mb is None else min(expected, self.memory_mb)
 
-    def simulation_priority(self, wildcards: Wildcards) -> float:
+    def priority(self, wildcards: Wildcards) -> float:
         """The longest runs first; short ones by machine, where they share gem5's start (``schedule``)."""
         return self._priority(self._point(wildcards))
 
@@ -241,69 +230,54 @@ class Runs:
     def _priority(self, point: Point) -> float:
         if self.memory_mb is None or self._elsewhere():
             return 0.0
-        if record_of(point) not in self._expected:
-            sweep, _ = self.campaign.of_point(point.engine, point.workload, point.id)
+        if point.record not in self._expected:
+            sweep, _ = self.campaign.of_record(point.record)
             self._estimate(self.campaign.points(sweep, point.workload, point.engine))
         shares = self.tools(point.release).site.shared_start
         machine = json.dumps([point.release, dict(point.changed)], sort_keys=True) if shares else None
-        return schedule.priority(self._expected.get(record_of(point)), machine)
+        return schedule.priority(self._expected.get(point.record), machine)
 
     def _point(self, wildcards: Wildcards) -> Point:
         if self._is_job:
-            return self._found(wildcards)[1].point
-        return self.campaign.of_point(wildcards["engine"], wildcards["workload"], wildcards["point"])[1]
+            return self._job(wildcards)[1][0].point
+        return self.campaign.of_record(paths.run_record(**wildcards))[1]
 
-    def _found(self, wildcards: Wildcards) -> tuple[Manifest, Task]:
-        """The manifest that has a point, and its row: a job's point, or one whose record is missing.
+    def _job(self, wildcards: Wildcards) -> tuple[Manifest, list[Task]]:
+        """The manifest that has a job's points, whose records are missing, and their rows.
 
         Raises:
-            EngineError: a job's point is in no manifest.
+            EngineError: no manifest has them.
         """
-        run = (wildcards["engine"], wildcards["workload"], wildcards["point"])
-        record = paths.run_record(*run)
+        if batch := wildcards.get("batch"):
+            return self._published(paths.batch(batch), batch=batch)
+        if self._is_job:
+            where = {"engine": wildcards["engine"], "id": wildcards["point"]}
+            return self._published(paths.run_dir(**wildcards), wildcards["workload"], **where)
+        return self._planned_job(paths.run_record(**wildcards))
+
+    def _planned_job(self, record: str) -> tuple[Manifest, list[Task]]:
         if record not in self._planned:
-            if self._is_job:
-                self._planned[record] = self._row_of(*run)
-            else:
-                sweep, _ = self.campaign.of_point(*run)
-                self.plan(self.campaign.load(sweep), run[1], [record])
-        return self._planned[record]
+            sweep, point = self.campaign.of_record(record)
+            self.plan(self.campaign.load(sweep), point.workload, [record])
+        plan, task = self._planned[record]
+        return plan, [task]
 
-    def _row_of(self, engine: str, workload: str, point: str) -> tuple[Manifest, Task]:
-        for plan in self._published():
-            if plan.workload == workload and (task := plan.task(engine, point)) is not None:
-                return plan, task
-        raise _unplanned(paths.run_dir(engine, workload, point))
-
-    def _published(self) -> Iterator[Manifest]:
-        """The manifests that jobs look into, fetched where they are not here."""
+    def _find_published(
+        self, what: str, workload: str | None = None, **where: str
+    ) -> tuple[Manifest, list[Task]]:
         if self._storage:
             self._storage.fetch(paths.current_plan())
         for plan in manifest.published(self.root):
             if self._storage:
                 self._storage.fetch_missing([plan.path])
-            yield plan
-
-    # rule batch ------------------------------------------------------------------------------------------
-    def batch_inputs(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """The plan of a batch, and what its points need (see simulation_inputs)."""
-        plan, tasks = self._batch(wildcards["batch"])
-        needed = (file for task in tasks for files in task.rule_inputs.values() for file in files)
-        return {"plan": [plan.path], "needs": list(dict.fromkeys(needed))}
-
-    def batch_memory(self, wildcards: Wildcards) -> int:
-        """Megabytes to ask of the scheduler: for the largest run, and for us."""
-        return max(task.memory_mb for task in self._batch(wildcards["batch"])[1]) + schedule.OWN_MEMORY_MB
-
-    def batch_minutes(self, wildcards: Wildcards) -> int:
-        """Minutes to ask of the scheduler."""
-        return schedule.batch_minutes(self._batch(wildcards["batch"])[1])
-
-    def _find_batch(self, name: str) -> tuple[Manifest, list[Task]]:
-        for plan in manifest.published(self.root):
-            if tasks := plan.batch(name):
+            if workload in (None, plan.workload) and (tasks := plan.tasks(**where)):
                 return plan, tasks
-        raise _unplanned(paths.batch(name))
+        raise EngineError(
+            "no plan has this job (any more)",
+            file=paths.current_plan(),
+            value=what,
+            remedy="start the workflow again, which plans what is missing: snakemake --cores all TARGET",
+        )
 
     # readiness -------------------------------------------------------------------------------------------
     def check_ready(self) -> None:
@@ -312,8 +286,6 @@ class Runs:
         Raises:
             EngineError: one message with all that is missing, how to get it, and what runs here without it.
         """
-        from apuflow.prepare.doctor import check_gem5_ready
-
         for release, use in sorted(self._pending):
             tools = self.tools(release)
             if self._storage and self._elsewhere():
@@ -327,12 +299,3 @@ class Runs:
             plan = Manifest(file.relative_to(self.root).as_posix(), self.root)
             if plan.path not in mine and plan.is_done():
                 plan.remove()
-
-
-def _unplanned(what: str) -> EngineError:
-    return EngineError(
-        "no plan has this job (any more)",
-        file=paths.current_plan(),
-        value=what,
-        remedy="start the workflow again, which plans what is missing: snakemake --cores all TARGET",
-    )

@@ -7,9 +7,11 @@ long: the long run that was left for the end.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -61,13 +63,9 @@ def priority(seconds: float | None, machine: str | None = None) -> float:
 
 def available_memory_mb() -> int:
     """Memory that this machine has to give now, in MB; all of it where the system does not say."""
-    try:
-        for line in _MEMINFO.read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name == "MemAvailable":
-                return int(value.split()[0]) >> 10
-    except (OSError, ValueError, IndexError):
-        pass
+    with contextlib.suppress(OSError):
+        if said := re.search(r"^MemAvailable: +(\d+) kB", _MEMINFO.read_text(), re.M):
+            return int(said[1]) >> 10
     return (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) >> 20
 
 
@@ -81,25 +79,20 @@ def memory_limit(point: Point) -> int:
     return max(LEAST_MEMORY_MB, MEMORY_MARGIN * expected_memory(point))
 
 
-def minutes(seconds: float | None, wall_seconds: float) -> int:
-    """Minutes that the job of one run asks for.
+def minutes(expected: Iterable[float | None], wall_seconds: float) -> int:
+    """Minutes that a job asks for.
 
     Args:
-        seconds: what the run is expected to take; None: unknown, so it may take its wall limit.
-        wall_seconds: the sweep's wall limit, which ends the run.
+        expected: seconds that its runs take; None: unknown, so one may take its wall limit.
+        wall_seconds: the sweep's wall limit, which ends a run.
     """
-    expected = wall_seconds if seconds is None else min(wall_seconds, MARGIN * (seconds + OVERHEAD_SECONDS))
-    return math.ceil(expected / 60) + START_MINUTES
-
-
-def batch_minutes(tasks: Iterable[Task]) -> int:
-    """Minutes that the job of a batch asks for."""
-    return math.ceil(MARGIN * sum(_taken(task.seconds) for task in tasks) / 60) + START_MINUTES
+    most = (wall_seconds if each is None else min(wall_seconds, MARGIN * _taken(each)) for each in expected)
+    return math.ceil(sum(most) / 60) + START_MINUTES
 
 
 def batch_name(tasks: Iterable[Task]) -> str:
     """Sixteen hex digits that name just these points."""
-    text = "\n".join(task.record for task in tasks)
+    text = "\n".join(task.point.record for task in tasks)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -114,6 +114,8 @@ class Session:
             log: the rule's.
             names: ``input``, ``output``, ``wildcards``, ``threads`` of the rule, as the script needs them.
         """
+        if self.storage:
+            self.storage.bring_runs(names["input"])
         self._forks.run(script, elsewhere=self._workflow.is_main_process, log=log, **names)
 
     @_message_and_exit()
@@ -142,8 +144,7 @@ class Session:
     def fail(self) -> None:
         """After the last job, where one has failed: put what storage has of failed runs into the project."""
         if self.storage:
-            for point in self.runs.planned():
-                self.storage.bring_failed(point.engine, point.workload, point.id)
+            self.storage.bring_runs(self.runs.planned())
 
     @_message_and_exit()
     def end(self) -> None:

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from apuflow.core import paths
+from apuflow.core.engines import SIMULATING
 from apuflow.core.errors import ConfigError
 from apuflow.prepare.doctor import Use
 from apuflow.prepare.tools import Toolset
 from apuflow.run.packing import unpack
+
+_RUN = re.compile(paths.matcher(paths.run_record(), engine="|".join(SIMULATING)).pattern + "$")
 
 
 class Storage:
@@ -66,23 +70,18 @@ class Storage:
             if not (self._root / path).exists():
                 self.fetch(path)
 
-    def bring_run(self, engine: str, workload: str, point: str) -> None:
-        """Put a run with a record into the project."""
-        self._bring(paths.run_bundle(engine, workload, point), paths.run_dir(engine, workload, point))
-        self.fetch(paths.run_record(engine, workload, point))
+    def bring_runs(self, files: Iterable[str]) -> None:
+        """Put what is stored of runs into the project, except those whose record is there.
 
-    def bring_failed(self, engine: str, workload: str, point: str) -> None:
-        """Put log and tries of a run without a record into the project, as far as they are stored."""
-        if not self.holds(paths.run_record(engine, workload, point)):
-            self.fetch(paths.log("simulate", engine, workload, point))
-            self._bring(paths.failed_bundle(engine, workload, point), paths.run_dir(engine, workload, point))
-
-    def _bring(self, bundle: str, run_dir: str) -> None:
-        if self.fetch(bundle):
-            file = self._root / bundle
-            if file.stat().st_size:  # Snakemake makes an empty file of a log that is not there
-                unpack(file, self._root / run_dir)
-            file.unlink()
+        Args:
+            files: records, or Snakemake's copies of them; other files are no runs.
+        """
+        for run in filter(None, map(_RUN.search, files)):
+            record, bundle = run[0], paths.run_bundle(*run.groups())
+            if not (self._root / record).exists():
+                if self.fetch(bundle):
+                    unpack(self._root / bundle)
+                self.fetch_missing([paths.log("simulate", *run.groups()), record])
 
     def _here(self, path: str) -> Any:
         stored = self._object(path)
@@ -122,13 +121,9 @@ def in_the_project(snakemake: Any) -> Iterator[None]:
     def project(file: str) -> str:
         return file.removeprefix(f"{copies}/")
 
-    bundle = Path(paths.run_bundle()).name
     for file in snakemake.input:
-        copy, target = Path(file), Path(project(file))
-        if copy.name == bundle and copy != target:
-            unpack(copy, target.parent)
-        elif copy != target:
-            _link(copy, target)
+        if file != project(file):
+            _link(Path(file), Path(project(file)))
     made = list(snakemake.output)
     snakemake.input = type(snakemake.input)(toclone=snakemake.input, custom_map=project)
     snakemake.output = type(snakemake.output)(toclone=snakemake.output, custom_map=project)
@@ -137,8 +132,6 @@ def in_the_project(snakemake: Any) -> Iterator[None]:
     yield
     for file in made:
         _link(Path(project(file)), Path(file))
-        if Path(file).name == bundle:
-            Path(project(file)).unlink()  # its contents are there
 
 
 def _link(source: Path, target: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import pwd
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +14,7 @@ from apuflow.configure.base import did_you_mean
 from apuflow.configure.catalogue import catalogue
 from apuflow.core import paths, project
 from apuflow.core.errors import ApuflowError, ConfigError, EngineError
+from apuflow.core.scheduler import user_name
 from apuflow.plan.campaign import Campaign
 
 _FORMS = (
@@ -70,11 +70,8 @@ def is_ours_alone(snakefile: str | None) -> bool:
     if snakefile is None:
         return False
     with contextlib.suppress(OSError):
-        text = Path(snakefile).read_text()
-        own = [
-            place for name in ("Snakefile", "workflow/Snakefile") if (place := project.place(name)).is_file()
-        ]
-        return text == project.SNAKEFILE or text in [place.read_text() for place in own]
+        own = filter(Path.is_file, map(project.place, ("Snakefile", "workflow/Snakefile")))
+        return Path(snakefile).read_text() in (project.SNAKEFILE, *map(Path.read_text, own))
     return False
 
 
@@ -92,22 +89,16 @@ def refuse_unknown(campaign: Campaign, target: str) -> NoReturn:
 def _nearest(campaign: Campaign, target: str) -> str:
     """The result whose path is nearest to a target; the report of its sweep where none is near."""
     parts = target.split("/")[1:] or [target]
-    sweeps = sweep_names(campaign.root)
-    name = parts[0] if parts else ""
-    close = difflib.get_close_matches(name, sweeps, n=1, cutoff=0.6)
-    under = paths.under(name if name in sweeps else close[0] if close else paths.DEFAULT_SWEEP)
-    if len(parts) < 2 and not close:
-        under = ""
-    known = _results(campaign, under)
-    wanted = "/".join((paths.RESULTS, under + "/".join(parts[1:] if under else parts))).strip("/").lower()
-    if any(each.lower().startswith(f"{wanted}/") for each in known):
-        return paths.report(under)
-    place = len(f"{paths.RESULTS}/{under}")
+    close = difflib.get_close_matches(parts[0], sweep_names(campaign.root), n=1)
+    under = paths.under(close[0]) if close else ""
+    wanted = Path("/".join(parts[1:] if under else parts).lower())
     stems: dict[str, str] = {}
-    for each in known:
-        stems.setdefault(each[place:].lower().removesuffix(Path(each).suffix), each)
-    stem = wanted[place:].removesuffix(Path(wanted).suffix)
-    close = difflib.get_close_matches(stem, stems, n=1, cutoff=0.6)
+    for path in _results(campaign, under):
+        result = Path(path.removeprefix(f"{paths.RESULTS}/{under}").lower())
+        if wanted in list(result.parents)[:-1]:
+            return paths.report(under)
+        stems.setdefault(str(result.with_suffix("")), path)
+    close = difflib.get_close_matches(str(wanted.with_suffix("")) if wanted.name else "", stems, n=1)
     return stems[close[0]] if close else paths.report(under)
 
 
@@ -178,22 +169,15 @@ def refuse_braces(root: Path) -> None:
 def check_writable(root: Path) -> None:
     """Refuse a project that this user cannot write in, where Snakemake would end with its own stack."""
     state = root / paths.SNAKEMAKE
-    places = [root] if not state.exists() else [state, *(path for path in state.iterdir() if path.is_dir())]
-    for place in places:
+    for place in filter(Path.is_dir, [state, *state.iterdir()] if state.exists() else [root]):
         if not os.access(place, os.W_OK | os.X_OK):
+            me, owner = user_name(os.getuid()), user_name(place.stat().st_uid)
             raise EngineError(
-                f"user {_user(os.getuid())} cannot write here, where Snakemake keeps its state and its locks",
+                f"user {me} cannot write here, where Snakemake keeps its state and its locks",
                 file=place.absolute(),
-                remedy=f"work in a copy of your own, or ask its owner ({_user(place.stat().st_uid)}) for the "
-                "right to write; a disk that is mounted read-only needs `mount -o remount,rw`",
+                remedy=f"work in a copy of your own, or ask its owner ({owner}) for the right to write; a "
+                "disk that is mounted read-only needs `mount -o remount,rw`",
             )
-
-
-def _user(number: int) -> str:
-    """A user's name; the number where it has none (in a container)."""
-    with contextlib.suppress(KeyError):
-        return pwd.getpwuid(number).pw_name
-    return str(number)
 
 
 def check_results_exist(root: Path, wanted: Iterable[str]) -> None:

@@ -73,8 +73,8 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     workloads = campaign.workloads(sweep)
     tables = dict.fromkeys([*workloads, *campaign.shown(sweep)])
     wanted = [file for name in tables for file in paths.table_files(under, name)]
-    behind = {"under": under}
-    wanted += [*campaign.sweep_items(behind), *campaign.sweep_sampled(behind), report]
+    behind = campaign.report_inputs({"under": under})
+    wanted += [*behind["suites"], *behind["sampled"], report]
     records = [record for workload in workloads for record in campaign.records(sweep, workload)]
     missing = [path for path in (*records, *wanted) if not (root / path).is_file()]
     if missing:

@@ -47,7 +47,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     for point in points:
         if is_batch(point.engine):
             continue
-        directory = campaign.root / paths.run_dir(point.engine, point.workload, point.id)
+        directory = (campaign.root / point.record).parent
         with contextlib.suppress(AnalysisError):
             table = kernel_table(directory)
             flags = judgement(read_run(directory / "run.json"))

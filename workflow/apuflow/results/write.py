@@ -129,5 +129,5 @@ def write_report(
     ]
     wanted = sweep.figures
     choice = Choice.of(wanted.x, wanted.lines, wanted.baseline)
-    suites = [paths.suite_files(under, suite) for suite in campaign.itemised(under)]
+    suites = [paths.suite_files(under, suite) for suite in campaign.itemised(sweep)]
     report.render(described, frames, records, figure_files, page, choice, sampled, suites)

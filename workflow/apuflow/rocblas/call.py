@@ -31,9 +31,6 @@ from apuflow.rocblas.tables import (
 SCALE_SOURCE: Final = Path(__file__).with_name("rocblas_scale.cl")
 SCALE_GROUP: Final = 256
 
-PRODUCTS_KEY: Final = "products"
-"""Key of the identity in a run's record: the kernels of its products."""
-
 ASSEMBLY: Final = ".s"
 """Suffix of the programs of rocBLAS' kernels."""
 

@@ -19,39 +19,31 @@ _LEFT_OUT = ("run.json", ".lock", "progress.json")
 """The record is an output of its own; the others say that a run goes on."""
 
 
-def pack(run_dir: Path, bundle: Path) -> None:
-    """Pack a run's statistics and tries; not its links, which lead to files that other rules make."""
-    files = sorted(path for path in run_dir.rglob("*") if path.is_file() and not path.is_symlink())
-    with atomic_write(bundle) as part, tarfile.open(part, "w:gz", compresslevel=1) as archive:
-        for path in files:
-            if path.parent != run_dir or path.name not in (*_LEFT_OUT, bundle.name):
-                archive.add(path, str(path.relative_to(run_dir)))
-
-
-def unpack(bundle: Path, run_dir: Path) -> None:
-    """Put a run's files where they were; those of the same name are replaced."""
-    with tarfile.open(bundle) as archive:
-        for member in archive:
-            (run_dir / member.name).unlink(missing_ok=True)
-            archive.extract(member, run_dir, filter="data")
-
-
 @contextlib.contextmanager
-def bundled(run_dir: Path, finished: str | None, failed: str | None) -> Iterator[None]:
-    """Around a run: pack what it leaves, whether it ends well or not.
+def bundled(run_dir: Path, bundle: str | None) -> Iterator[None]:
+    """Around a run: pack its statistics and tries at its end, however it ends. None: nothing is packed.
 
-    Args:
-        finished: the bundle of a run that has its record; None: its files are needed here alone.
-        failed: the bundle of one that has none, which is a log: Snakemake stores no output of a failed job.
+    Links are left out: they lead to files that other rules make.
     """
     try:
         yield
-    except BaseException:
-        if failed is not None and run_dir.is_dir():
-            pack(run_dir, Path(failed))
-        raise
-    if finished is not None:
-        pack(run_dir, Path(finished))
+    finally:
+        if bundle is not None and run_dir.is_dir():
+            files = sorted(path for path in run_dir.rglob("*") if path.is_file() and not path.is_symlink())
+            with atomic_write(bundle) as part, tarfile.open(part, "w:gz", compresslevel=1) as archive:
+                for path in files:
+                    if path.parent != run_dir or path.name not in _LEFT_OUT:
+                        archive.add(path, str(path.relative_to(run_dir)))
+
+
+def unpack(bundle: Path) -> None:
+    """Replace a bundle in a run's directory by the files in it, and files of the same names."""
+    if bundle.stat().st_size:  # Snakemake makes an empty file of a log that is not there
+        with tarfile.open(bundle) as archive:
+            for member in archive:
+                (bundle.parent / member.name).unlink(missing_ok=True)
+                archive.extract(member, bundle.parent, filter="data")
+    bundle.unlink()
 
 
 def pack_texts(files: Iterable[Path]) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # a sweep without sampling, which most are, waits for neither
     from apuflow.sampling.runs import Ran
     from apuflow.sampling.suites import Sampled
 
-_RUN = paths.matcher(paths.run_record())
 Wildcards = Mapping[str, str]
 
 
@@ -49,8 +48,7 @@ class SampleRounds:
         if begun := self._begun.get(sweep.name):
             checkpoints.sample_round.get(sweep=sweep.name, round=begun)
             if self._storage:
-                for run in filter(None, map(_RUN.fullmatch, self._rounds[begun])):
-                    self._storage.bring_run(**run.groupdict())
+                self._storage.bring_runs(self._rounds[begun])
             wait_for_files(self._campaign.root / record for record in self._rounds[begun])
         self._campaign.points(sweep.name, paths.OPERATIONS)
         found = _sampled(self._campaign, sweep, self._known)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from apuflow.configure.point import Point
-from apuflow.core import paths
 from apuflow.core.record import RunRecord, read_run
 from apuflow_analysis.counters.extrapolate import extrapolations
 from apuflow_analysis.tables.kernels import kernel_table
@@ -49,7 +48,7 @@ def read_ran(point: Point, kernels: Sequence[str], root: Path) -> Ran | None:
     Raises:
         AnalysisError: the run's record or statistics are damaged.
     """
-    file = root / paths.run_record(point.engine, point.workload, point.id)
+    file = root / point.record
     if not file.exists():
         return None
     row = read_record(file)

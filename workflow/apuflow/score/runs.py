@@ -37,7 +37,7 @@ from apuflow.preview.kept import Kept, kept
 from apuflow.preview.machine import FIXED, OPTIONS, GpuModel, machine
 from apuflow.preview.process import steps
 from apuflow.preview.step import Step
-from apuflow.rocblas.call import PRODUCTS_KEY, library_launches
+from apuflow.rocblas.call import library_launches
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.kernels import UNNAMED, kernel_table
 from apuflow_analysis.tables.records import COMPLETED
@@ -246,15 +246,15 @@ def record_rows(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
 def _run(directory: Path) -> list[dict[str, Any]]:
     """Rows of one run; a NotModelled says why it cannot be taken apart."""
     record = read_run(directory / "run.json")
-    config, direction = record.identity.get("config"), record.direction
-    if not isinstance(config, str) or direction not in ("fwd", "bwd", "both"):
+    config, direction = record.config, record.direction
+    if config is None or direction not in ("fwd", "bwd", "both"):
         raise NotModelled("neither a network nor an operation")
     if any(launch.ran for launch in record.launches):
         raise NotModelled("its cycles are extrapolated: gem5 did not run all workgroups")
     facts = record.release_facts
     if facts is None:
         raise NotModelled("the run's record does not say how many barrier slots its gem5 has")
-    library = record.gfx if PRODUCTS_KEY in record.identity else ""
+    library = record.gfx if record.products is not None else ""
     try:
         table = kernel_table(directory)
         layer = _of_layer(config, direction, int(record.options.get("num-compute-units") or 0), library)
