@@ -73,6 +73,7 @@ def test_a_copied_release_runs_and_is_read_as_the_original(gem5: Gem5Project) ->
     """As the release files invite: a copy of one under another name describes a fork."""
     files = gem5.root / "configs/gem5"
     shutil.copy(files / f"{RELEASE}.yaml", files / "mygem5.yaml")
+    shutil.rmtree(gem5.root / "runs")
     gem5.sweep("fork", axes={"release": [RELEASE, "mygem5"]})
     done = gem5.run("results/fork/softmax_fwd.csv")
     assert done.returncode == 0, done.stdout + done.stderr
