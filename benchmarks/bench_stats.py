@@ -30,7 +30,7 @@ NAME_AND_VALUE = re.compile(r"^(\S+)\s+([-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|
 STREAM = """\
 import sys
 from apuflow.gem5.stats.reader import iter_dumps
-total = sum(dump['simTicks'] for dump in iter_dumps(sys.argv[1]))
+total = sum(dump.numbers['simTicks'] for dump in iter_dumps(sys.argv[1]))
 lines = open('/proc/self/status').read().splitlines()
 print(next(line.split()[1] for line in lines if line.startswith('RssAnon')))
 """

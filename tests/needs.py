@@ -76,6 +76,9 @@ LATER_CLANG = Need(
     ("clang-19", "lld-19", "llvm-19"),
     ("clang-19",),
 )
+OPENCL = Need("headers of OpenCL", "recording OpenCL programs", ("ocl-icd-opencl-dev",))
+ROCM = Need("headers of ROCm's runtime", "recording programs under ROCm", ("libhsa-runtime-dev",))
+HIP = Need("C++ compiler", "HIP programs: their host code", ("g++",), ("g++",))
 DOCKER = Need(
     "Docker daemon",
     "builds and runs in containers",
@@ -135,6 +138,9 @@ NEEDS = (
         C_COMPILER,
         CLANG,
         LATER_CLANG,
+        OPENCL,
+        ROCM,
+        HIP,
         DOCKER,
         REGISTRY,
         PODMAN,

@@ -109,6 +109,7 @@ def summary(items: pd.DataFrame, table: pd.DataFrame, iterations: Sequence[Itera
                 **coverage(part),
                 "overlapped_ms": overlapped,
                 "images_per_s": one.images * one.devices / total * 1e3 if one.images and total else math.nan,
+                **({"tokens_per_s": one.tokens / total * 1e3 if total else math.nan} if one.tokens else {}),
                 "flop": flop,
                 "tflops": flop / total / 1e9 if total else math.nan,
                 "params": one.params,

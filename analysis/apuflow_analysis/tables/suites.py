@@ -73,6 +73,7 @@ class Iteration:
         params: learnt values.
         memory: bytes by part.
         left_out: what the suite's source runs and the suite does not.
+        tokens: new ones of an iteration; None: it has none.
     """
 
     suite: str
@@ -86,6 +87,7 @@ class Iteration:
     params: int = 0
     memory: Mapping[str, int] = field(default_factory=dict)
     left_out: str = ""
+    tokens: int | None = None
 
 
 class Folder:

@@ -55,6 +55,17 @@ def test_what_a_point_runs(root: Path) -> None:
     assert work.device_bytes == 800 + 4
 
 
+def test_a_launch_may_begin_at_an_offset_and_be_compiled_otherwise(root: Path) -> None:
+    more = "    offset: [0, 2 * n]\n  - {kernel: g, grid: [4], workgroup: [4], compile: '-DM={n}'}\n"
+    work = project(root, OWN + more).points("mine", "mine")[0].work
+    assert isinstance(work, KernelsWork)
+    launches = work.program(1, "gfx801").launches
+    assert [(each.offset, each.code.arguments) for each in launches] == [
+        *([((0, 200, 0), "-DN=100")] * 3),
+        ((0, 0, 0), "-DM=100"),
+    ]
+
+
 def test_a_point_is_another_when_anything_that_it_reads_is(root: Path) -> None:
     ids = {project(root).points("mine", "mine")[0].id}
     (root / "configs/workloads/kernels/k.cl").write_text("__kernel void f() { barrier(0); }")
@@ -77,6 +88,8 @@ def test_a_point_is_another_when_anything_that_it_reads_is(root: Path) -> None:
         ("contents: uniform", "contents: {uniform: 1, constant: 2}", "one thing"),
         ("contents: uniform", "contents: random", r"key:   buffers.a.contents\n"),
         ("buffer: a, offset", "buffer: z, offset", "not a buffer"),
+        ("repeat: 3", "offset: [-1]", "no negative numbers"),
+        ("repeat: 3", "source: k.hip\n    offset: [1]", "only OpenCL numbers work-items"),
         ("source: kernels/k.cl", "source: ../k.cl", "not a file beside this one"),
         ("source: kernels/k.cl", "source: kernels/absent.cl", "cannot read the kernels' source"),
         ("compile: -DN={n}", "compile: -DN={m}", "name in braces"),

@@ -69,6 +69,14 @@ def test_hidden_arguments_of_code_object_5() -> None:
     }
 
 
+def test_numbers_of_work_items_begin_at_the_launchs_offset() -> None:
+    """OpenCL's get_global_id adds the hidden argument of its dimension."""
+    hidden = (Parameter(8 + 8 * axis, 8, f"hidden_global_offset_{name}") for axis, name in enumerate("xyz"))
+    taken = kernel(Parameter(0, 8, "global_buffer"), *hidden)
+    launch = OwnLaunch(K, "k", (64, 2, 1), (64, 1, 1), (A,), offset=(5, 1 << 33, 0))
+    assert placed(arguments(taken, launch, program(A, launches=(launch,)))) == {0: -1, 8: 5, 16: 1 << 33}
+
+
 @pytest.mark.parametrize(
     ("parameter", "given", "said"),
     [

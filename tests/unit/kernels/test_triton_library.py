@@ -34,6 +34,7 @@ SMALL: dict[str, list[dict[str, int | str]]] = {
     "gelu": [{"n": 1040}],
     "histogram": [{"n": 1040}],
     "layer_norm": [{"rows": 2, "columns": 80, "block": 64}],
+    "pointwise": [{"n": 1040, "operator": 10}, {"n": 80, "operator": 4, "type": "bfloat16"}],
     "product": [
         {"m": 40, "n": 48, "k": 80, "type": "bfloat16"},
         {"m": 64, "n": 64, "k": 32, "type": "float"},

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from places import ROOT
 
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
+from apuflow.suites.exported import read_torch
 from apuflow.suites.graph import imported
-from apuflow.suites.models import Dims, Graph, Node, read_onnx
+from apuflow.suites.models import Dims, Graph, Node
 from apuflow.suites.network import read_network
-from apuflow.suites.traced import Trace, read_torch
+from apuflow.suites.onnx_file import read_onnx
 from apuflow.workloads.network import add_network
 
 
@@ -98,56 +98,13 @@ def test_residual_sums_and_joined_channels_name_what_they_read(tmp_path: Path) -
     assert layers[2].out_c == 16
 
 
-class Call:
-    """A call of a function as torch.fx has it."""
-
-    def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
-        self.op, self.name, self.target = "call_function", f"{name}_1", name
-        self.args, self.kwargs = args, kwargs
-        self.meta: dict[str, Any] = {}
-
-
-@pytest.mark.parametrize(
-    ("call", "op", "attributes"),
-    [
-        (
-            ("max_pool2d", {"kernel_size": 3, "stride": 2}),
-            "MaxPool",
-            {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (0, 0, 0, 0), "ceil_mode": 0}
-            | {"dilations": (1, 1), "return_indices": 0},
-        ),
-        (
-            ("avg_pool2d", 3, None, 1, True),
-            "AveragePool",
-            {"kernel_shape": (3, 3), "strides": (3, 3), "pads": (1, 1, 1, 1), "ceil_mode": 1}
-            | {"count_include_pad": 1, "divisor_override": 0},
-        ),
-        (("mean", [2, 3]), "GlobalAveragePool", {}),
-        (("mean", (-1, -2)), "GlobalAveragePool", {}),
-        (("mean", [1]), "mean", {}),
-    ],
-)
-def test_functions_of_torch_are_layers_as_their_modules_are(
-    call: tuple[Any, ...], op: str, attributes: dict[str, Any]
-) -> None:
-    """Inception v3 calls its poolings, MNASNet the mean of each channel."""
-    name, *rest = call
-    kwargs = rest.pop() if rest and isinstance(rest[-1], dict) else {}
-    image = Call("image")
-    node = Call(name, image, *rest, **kwargs)
-    trace = Trace({}, shapes={image.name: (1, 8, 9, 9), node.name: (1, 8, 4, 4)})
-    trace.add(node)
-    [found] = trace.nodes
-    assert (found.op, found.inputs, found.attributes) == (op, (image.name,), attributes)
-
-
 def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("onnx", "torch"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match=r"apuflow\[onnx\]"):
         read_onnx(tmp_path / "a.onnx")
     with pytest.raises(ConfigError, match=r"apuflow\[torch\]"):
-        read_torch("a:b", (1, 3))
+        read_torch("a:b", "nx3")
 
 
 def test_a_network_of_ones_own_is_a_suite(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

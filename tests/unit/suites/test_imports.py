@@ -10,10 +10,12 @@ import needs
 import pytest
 
 from apuflow.core.errors import ConfigError
+from apuflow.suites.exported import read_torch
 from apuflow.suites.graph import imported
-from apuflow.suites.models import Graph, Node, read_onnx
+from apuflow.suites.models import Graph, Node
 from apuflow.suites.network import Network, read_network
-from apuflow.suites.traced import read_torch
+from apuflow.suites.onnx_file import read_onnx
+from apuflow.suites.operator_rows import imported_operators
 
 IMAGE = {"x": (1, 8, 9, 9), "y": (1, 8, 9, 9), "z": (1, 8, 9, 9), "w": (8, 8, 3, 3), "v": (8, 8, 2, 2)}
 PADDED = {"pads": (1, 1, 1, 1)}
@@ -130,10 +132,21 @@ class Net(nn.Module):
             x = layer(x)
         return x
 
+class Of(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.layer = function, nn.Linear(16, 16)
+    def forward(self, x): return self.function(self.layer(x))
+
 def conv(*args, **keys): return nn.Conv2d(*args, **keys)
 def plain(): return Net(conv(3, 8, 3, padding="same"), conv(8, 8, 3, padding="valid", bias=False), nn.ReLU())
 def half(): return plain().half()
-def bfloat16(): return plain().to(torch.bfloat16)
+def branch(): return Of(lambda x: x if x.sum() > 0 else -x)
+def chosen(): return Of(lambda x: x[x > 0])
+def spectrum(): return Of(lambda x: torch.fft.fft(x).real)
+def cond(): return Of(lambda x: torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y - 1, (x,)))
+sparse = Net(nn.Linear(16, 16))
+sparse.layers[0].weight = nn.Parameter(torch.zeros(16, 16).to_sparse())
 def mixed(): return Net(conv(3, 8, 3), conv(8, 8, 3).double())
 def reflect(): return Net(conv(3, 8, 3, padding=1, padding_mode="reflect"))
 def same_of_two(): return Net(conv(3, 8, 2, padding="same"))
@@ -156,6 +169,20 @@ def hooked():
 class Named(Net):
     def forward(self, x): return F.relu(input=self.layers[0](x))
 def named(): return Named(conv(3, 8, 3))
+class Layered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.depth = conv(3, 8, 3, 2, 1), conv(8, 8, 3, padding=1, groups=8)
+        self.norm, self.up = nn.LocalResponseNorm(5), nn.ConvTranspose2d(16, 4, 2, 2)
+        self.act, self.drop, self.last = nn.ReLU6(inplace=True), nn.Dropout2d(), nn.Linear(4, 5)
+    def forward(self, x):
+        x = self.act(self.norm(self.first(x)))
+        y = self.drop(self.depth(x))
+        y += x
+        x = F.avg_pool2d(self.up(torch.cat([x, y], 1)), 3, 2, 1)
+        x = F.max_pool2d(x, kernel_size=3, stride=2, padding=1)
+        return self.last(x.mean((2, 3))).softmax(1)
+def layered(): return Layered()
 class Learnt(Net):
     def __init__(self):
         super().__init__(conv(3, 8, 1))
@@ -178,19 +205,21 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("half", "tensor of float16"),
-        ("bfloat16", "tensor of bfloat16"),
         ("mixed", "tensor of float64"),
         ("reflect", "reflect padding"),
         ("same_of_two", "padding differs"),
         ("autocast", "autocast"),
         ("hooked", "a hook"),
-        ("Learnt", "not a sum of two tensors"),
+        ("branch", "values of tensors decide"),
+        ("chosen", "depends on values of tensors"),
+        ("spectrum", "tensor of complex64"),
+        ("sparse", "tensor of sparse"),
+        ("cond", "cond"),
     ],
 )
 def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        imported(read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+        imported_operators(read_torch(f"{models}:{name}", "nx3x16x16"))
 
 
 @pytest.mark.parametrize(
@@ -205,13 +234,26 @@ def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name:
 def test_a_module_has_the_values_and_work_of_its_layers(
     models: str, tmp_path: Path, name: str, params: int, macs: int
 ) -> None:
-    found = layers(tmp_path, read_torch(f"{models}:{name}", (1, 3, 16, 16)))
+    found = layers(tmp_path, read_torch(f"{models}:{name}", "nx3x16x16"))
     assert (found.params, found.macs) == (params, macs)
     assert found.layers[-1].op == ("relu" if name in ("plain", "named") else "conv")
 
 
-@pytest.mark.parametrize("kind", ["FLOAT16", "BFLOAT16", "DOUBLE", "INT8"])
-def test_an_onnx_file_of_another_type_than_fp32_is_refused_by_name(tmp_path: Path, kind: str) -> None:
+def test_functions_of_torch_are_layers_as_their_modules_are(models: str, tmp_path: Path) -> None:
+    """By hand: 16 pixels, 8 by stride 2; pooled by 3 at stride 2 with padding, 4; a window is the image."""
+    found = layers(tmp_path, read_torch(f"{models}:layered", "nx3x16x16"))
+    assert [(layer.op, layer.out_c, layer.out_h) for layer in found.layers] == [
+        *(("conv", 8, 8), ("lrn", 8, 8), ("relu6", 8, 8), ("conv", 8, 8), ("add", 8, 8), ("concat", 16, 8)),
+        *(("deconv", 4, 16), ("avgpool", 4, 8), ("maxpool", 4, 4), ("avgpool", 4, 1), ("fc", 5, 1)),
+        ("softmax", 5, 1),
+    ]
+    assert [layer.kernel for layer in found.layers[1:10]] == [
+        *((5, 5), (1, 1), (3, 3), (1, 1), (1, 1), (2, 2), (3, 3), (3, 3), (4, 4))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "INT8"])
+def test_an_onnx_file_of_a_type_without_kernels_is_refused_by_name(tmp_path: Path, kind: str) -> None:
     onnx = pytest.importorskip("onnx", reason=needs.NETWORKS.reason)
     make, known = onnx.helper, getattr(onnx.TensorProto, kind)
     ends = [make.make_tensor_value_info(name, known, (1, 3, 8, 8)) for name in "xy"]

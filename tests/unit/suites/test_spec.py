@@ -10,6 +10,7 @@ from places import ROOT
 from apuflow import operations
 from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
+from apuflow.configure.workloads import load_workload
 from apuflow.core.errors import ConfigError
 from apuflow.operations import Layers
 from apuflow.suites.network import read_network
@@ -27,6 +28,10 @@ def specs(name: str, direction: str = "both") -> list[Spec]:
 @pytest.mark.parametrize("name", [name for name in suite_names(ROOT) if "152" not in name])
 def test_every_operation_of_every_suite_can_be_made_and_read_back(name: str) -> None:
     for spec in set(specs(name)):
+        if spec.of_workload:
+            wrong: list[ConfigError] = []
+            assert load_workload(spec.kind, ROOT).work(dict(spec.keys), wrong.append) and not wrong
+            continue
         again = parse(spec.text)
         assert again.text == spec.text
         assert again.operation() == spec.operation() == operations.parse(spec.operation().text)

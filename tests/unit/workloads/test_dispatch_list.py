@@ -142,8 +142,8 @@ def test_outputs_that_nobody_recorded_are_named(export: Path, root: Path) -> Non
         ("4 256\narg buffer x", "4\narg buffer x", r"addresses \[0\] in 0 bytes of LDS"),
         (
             "arg u32 0xfffffffd\narg buffer y",
-            "arg u32 1\narg u64 0",
-            "is an address, the list gives the number 0x0",
+            "arg u32 1\narg u64 4096",
+            "is an address, the list gives the number 0x1000",
         ),
         ("dump y left.bin\nend", "end\nwait poll", "a statement after 'end'"),
         ("\nend", "", "cut off"),

@@ -90,17 +90,23 @@ def network(
         help="an ONNX file, or package.module:Name (file.py:Name) of a PyTorch module"
     ),
     name: str = typer.Argument(help="of the new network and its suite"),
-    shape: str = typer.Option("1x3x224x224", help="of one input of a PyTorch module"),
+    shape: str = typer.Option(
+        "nx3x224x224",
+        help="of the inputs of a PyTorch module; names are open sizes: nxsequence:int64, nxsequence=64x768",
+    ),
     n: int = typer.Option(1, min=1, help="images of an iteration"),
+    partial: bool = typer.Option(
+        False, "--partial", help="leave out operators that are not known; the suite names them"
+    ),
 ) -> None:
-    """Make a network of your own from an ONNX file or a PyTorch module: a table of its layers, and a suite.
+    """Make a network of your own from an ONNX file or a PyTorch module: a table, and a suite.
 
     Weights are not read. ONNX files need the library onnx, modules need torch: optional extras of apuflow.
     """
     from apuflow.core.terminal import terminal_console
     from apuflow.workloads.network import add_network
 
-    files, said = add_network(model, name, shape, n, Path())
+    files, said = add_network(model, name, shape, n, Path(), partial=partial)
     console = terminal_console()
     for file in files:
         console.print(str(file))

@@ -91,11 +91,11 @@ class Model(BaseModel):
     )
 
 
-def distinct(names: Names) -> Names:
+def distinct(names: Names, message: str = "the name stands twice", remedy: str = "keep one of them") -> Names:
     """Refuse a list that has a name twice."""
     for name in names:
         if names.count(name) > 1:
-            raise ValueProblem("the name stands twice", value=name, remedy="keep one of them")
+            raise ValueProblem(message, value=name, remedy=remedy)
     return names
 
 

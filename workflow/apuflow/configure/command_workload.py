@@ -142,12 +142,7 @@ class CommandWorkload(Workload):
     @classmethod
     @override
     def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
-        return {"command": spec}
-
-    @property
-    @override
-    def program(self) -> str:
-        return self.command.binary
+        return {"command": spec, "program": spec.binary}
 
     @property
     @override

@@ -9,7 +9,17 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from apuflow.configure.base import DIGEST, IMAGE_NAME, Commit, ListOf, Model, Name, Text, ValueProblem
+from apuflow.configure.base import (
+    DIGEST,
+    IMAGE_NAME,
+    Commit,
+    ListOf,
+    Model,
+    Name,
+    Text,
+    ValueProblem,
+    distinct,
+)
 
 DOCKERFILE = "Dockerfile"
 """Name of the file that an image is built from."""
@@ -106,11 +116,7 @@ class Repair(Model):
 
 
 def _different_names(repairs: Sequence[Repair]) -> Sequence[Repair]:
-    """Refuse two repairs of one name."""
-    names = [repair.name for repair in repairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueProblem("two repairs of one name", value=name, remedy="rename one of them")
+    distinct([repair.name for repair in repairs], "two repairs of one name", "rename one of them")
     return repairs
 
 

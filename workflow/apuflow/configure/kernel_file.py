@@ -86,6 +86,10 @@ class BufferFile(Model):
         return self.contents if isinstance(self.contents, str) else self.contents.kind
 
 
+_BESIDE = {"offset": "buffer", "addresses": "bytes"}
+"""Keys that go with another one."""
+
+
 class ArgumentFile(Model):
     """An argument that is neither a whole buffer nor a whole number: one of these keys."""
 
@@ -97,14 +101,18 @@ class ArgumentFile(Model):
     bytes: Annotated[str, StringConstraints(pattern=BYTES)] | None = Field(
         None, description="hexadecimal digits, for structures"
     )
+    addresses: dict[Annotated[str, StringConstraints(pattern=r"^[0-9]+$")], Identifier] = Field(
+        default_factory=dict, description="with bytes: buffers whose addresses stand there, by place"
+    )
     lds: Expression | None = Field(None, description="bytes of LDS, for OpenCL's `__local` pointers")
 
     @model_validator(mode="after")
     def _one(self) -> ArgumentFile:
-        given = self.model_fields_set - {"offset"}
-        if len(given) != 1 or ("offset" in self.model_fields_set and given != {"buffer"}):
+        given = self.model_fields_set - _BESIDE.keys()
+        beside = self.model_fields_set & _BESIDE.keys()
+        if len(given) != 1 or any(_BESIDE[name] not in given for name in beside):
             value = ", ".join(sorted(self.model_fields_set))
-            remedy = "buffer (with offset), half, float, double, bytes or lds"
+            remedy = "buffer (with offset), half, float, double, bytes (with addresses) or lds"
             raise ValueProblem("an argument is one thing", value=value, remedy=remedy)
         return self
 
@@ -153,6 +161,10 @@ class LaunchFile(Model):
     lds: Expression = Field(
         0, description="bytes of LDS beside the kernel's own, for HIP's `extern __shared__`"
     )
+    offset: ListOf[Expression] = Field(
+        (), max_length=3, description="OpenCL: numbers of the first work-item; left out: 0"
+    )
+    compile: str | None = Field(None, description="arguments for clang; left out: `compile` above")
     repeat: Expression = Field(1, description="how many times in a row")
     constexprs: dict[str, Constant] = Field(
         default_factory=dict,
@@ -187,13 +199,16 @@ class LaunchFile(Model):
             what = "of Triton it is 64 * num_warps" if triton else "work-items of a workgroup"
             remedy = "leave it out, give num_warps" if triton else "give them, as [64]"
             raise ValueProblem(what, key=f"{key}.workgroup", value=self.workgroup or None, remedy=remedy)
-        wrong = ("lds",) if triton else (*OPTIONS, "constexprs", "divisible_by_16")
+        wrong = ("lds", "compile") if triton else (*OPTIONS, "constexprs", "divisible_by_16")
         for name in wrong:
             if name in self.model_fields_set:
                 what = "Triton decides it" if triton else "for Triton's kernels, in a file .py"
                 raise ValueProblem(
                     what, key=f"{key}.{name}", value=getattr(self, name), remedy="leave it out"
                 )
+        if self.offset and LANGUAGES.get(PurePosixPath(source).suffix) in ("triton", "hip"):
+            what, remedy = "only OpenCL numbers work-items from an offset on", "add it in the kernel"
+            raise ValueProblem(what, key=f"{key}.offset", value=self.offset, remedy=remedy)
 
 
 OPTIONS = ("num_warps", "num_stages", "matrix_instr_nonkdim", "waves_per_eu")

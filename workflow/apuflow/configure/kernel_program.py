@@ -16,9 +16,9 @@ from apuflow.configure.kernel_file import (
     LaunchFile,
 )
 from apuflow.core.errors import ConfigError
+from apuflow.core.expression import evaluate, positive, text_with
 from apuflow.kernels import triton_launch
 from apuflow.kernels.element_types import ELEMENT_TYPES, TRITON_TYPES, ElementType
-from apuflow.kernels.expression import evaluate, positive, text_with
 from apuflow.kernels.iree_model import ModelProgram, model_program, read_model
 from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch
 from apuflow.kernels.sources import check_gpu, language, source_identity
@@ -99,7 +99,10 @@ def own_launches(
             grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
             launch = OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
         else:
-            launch = _launch(each, Code(source, compile_arguments), names, given, key)
+            code = Code(source, compile_arguments)
+            if each.compile is not None:
+                code = Code(source, text_with(each.compile, {**parameters, "gfx": gfx}, f"{key}.compile"))
+            launch = _launch(each, code, names, given, key)
         yield from itertools.repeat(launch, repeat)
 
 
@@ -139,7 +142,11 @@ def _launch(
     lds = evaluate(spec.lds, names, f"{key}.lds")
     if lds < 0:
         raise ConfigError("a size is not negative", key=f"{key}.lds", value=lds, remedy="give bytes")
-    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds)
+    x, y, z = (*(evaluate(each, names, f"{key}.offset") for each in spec.offset), 0, 0, 0)[:3]
+    if min(x, y, z) < 0:
+        value = ", ".join(map(str, (x, y, z)))
+        raise ConfigError("work-items have no negative numbers", key=f"{key}.offset", value=value)
+    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds, (x, y, z))
 
 
 def _triton(spec: LaunchFile, parameters: Mapping[str, int | str], key: str) -> triton_launch.TritonLaunch:
@@ -180,7 +187,12 @@ def _given(
             raise ConfigError("not a buffer", key=key, value=argument.buffer, remedy=remedy)
         return Given("buffer", argument.buffer, evaluate(argument.offset, names, key))
     if argument.bytes is not None:
-        return Given("bytes", argument.bytes)
+        places = {int(place): name for place, name in argument.addresses.items()}
+        for place, name in places.items():
+            if name not in buffers or not 0 <= place <= len(argument.bytes) // 2 - 8 or place % 8:
+                known = f"buffers: {', '.join(buffers)}; places: multiples of 8 inside the bytes"
+                raise ConfigError("no buffer, or no place for its address", key=key, value=name, remedy=known)
+        return Given("bytes", argument.bytes, addresses=tuple(places.items()))
     if argument.lds is not None:
         return Given("lds", positive(argument.lds, names, f"{key}.lds"))
     for kind in ("half", "float", "double"):

@@ -61,6 +61,11 @@ class KernelsWork(Work):
 
     @property
     @override
+    def of_workload(self) -> str:
+        return self.name
+
+    @property
+    @override
     def device_bytes(self) -> int:
         return sum(buffer.size for buffer in self.buffers())
 
@@ -167,18 +172,14 @@ class KernelsWorkload(Workload):
     @override
     def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
         root = path.parents[len(Path(paths.workload_file(path.stem)).parts) - 1]
-        return {"spec": spec, "directory": path.parent.relative_to(root), "root": root}
+        directory = path.parent.relative_to(root)
+        return {"spec": spec, "directory": directory, "root": root, "program": spec.source}
 
     @override
     def refusal(self, engine: EngineName) -> str:
         if engine == "gem5":
             return "kernels without a host program: engine gem5-kernels starts them"
         return super().refusal(engine)
-
-    @property
-    @override
-    def program(self) -> str:
-        return self.spec.source
 
     @property
     @override

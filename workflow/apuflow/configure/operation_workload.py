@@ -76,17 +76,13 @@ class DnnmarkWorkload(Workload):
     def beside(cls, spec: Any, path: Path, document: yaml_source.Document) -> dict[str, Any]:
         file = path.parent / spec.config
         try:
-            return {"file": file, "text": file.read_text(encoding="utf-8")}
+            text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not a UTF-8 text file"
             message, remedy = f"cannot read the network: {why}", f"put it at {file}"
             where = document.where(("config",))
             raise ConfigError(message, file=where, key="config", value=spec.config, remedy=remedy) from error
-
-    @property
-    @override
-    def program(self) -> str:
-        return f"dnnmark_{self.benchmark}"
+        return {"file": file, "text": text, "program": f"dnnmark_{spec.benchmark}"}
 
     @property
     @override
@@ -198,7 +194,7 @@ class OperationWorkload(Workload):
             place = ("shape", str(error.key)) if error.key in spec.shape else (error.key or "shape",)
             error.file = error.file or document.where(place)
             raise
-        return {}
+        return {"program": f"operation {spec.operation}"}
 
     @override
     def refusal(self, engine: EngineName) -> str:
@@ -206,11 +202,6 @@ class OperationWorkload(Workload):
             f"operation {self.operation} is none of DNNMark's layers, and {engine} runs whole programs: use "
             "gem5-kernels or preview"
         )
-
-    @property
-    @override
-    def program(self) -> str:
-        return f"operation {self.operation}"
 
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
@@ -255,15 +246,11 @@ class SuiteOperations(Workload):
 
     name: str = paths.OPERATIONS
     description: str = "operations of networks and suites"
+    program: str = "operations of suites"
 
     @override
     def refusal(self, engine: EngineName) -> str:
         return f"suites are single operations, and {engine} runs whole programs: use gem5-kernels or preview"
-
-    @property
-    @override
-    def program(self) -> str:
-        return "operations of suites"
 
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:

@@ -98,6 +98,11 @@ class Point:
         return self.work.direction
 
     @property
+    def described_by(self) -> str:
+        """The workload whose file describes what it runs; of a suite's kernels their own."""
+        return self.work.of_workload or self.workload
+
+    @property
     def in_memory(self) -> bool:
         """Whether no cache holds its inputs when the first kernel starts."""
         return self.inputs == "memory"

@@ -181,7 +181,7 @@ def _suites(root: Path) -> list[Suite]:
 def _row(suite: Suite, published: str) -> tuple[str, ...]:
     found = suite.specified(Choice())
     left = Counter(step.op for step, spec in found if isinstance(spec, Refused))
-    network = suite.network or suite.sequence
+    network = suite.whole
     return (
         f"`{suite.name}`",
         str(len(found)),

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from apuflow.configure.base import Model, Name, Text, check_name, did_you_mean, known_names, one_of, read
+from apuflow.configure.base import (
+    IDENTIFIER,
+    ListOf,
+    Model,
+    Name,
+    Text,
+    check_name,
+    did_you_mean,
+    known_names,
+    one_of,
+    read,
+)
 from apuflow.configure.loading import suite_names
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
-from apuflow.suites.step import ALGORITHMS, PASSES, Choice
-from apuflow.suites.suite import KINDS, NETWORK, SEQUENCE, Suite
+from apuflow.suites.operator_kernels import TYPES
+from apuflow.suites.step import ALGORITHMS, ATTENTIONS, PASSES, Choice
+from apuflow.suites.suite import KINDS, NETWORKS, Suite
 
 _Rule: TypeAlias = tuple[Callable[[Scalar], bool], str, str]
 """Whether a value can be taken, what is wrong otherwise, what to write."""
@@ -32,16 +44,24 @@ def _is_number(value: Scalar) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
+def _is_size(value: Scalar) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _among(known: Collection[str], what: str) -> _Rule:
+    return known.__contains__, f"no such {what}", f"one of {', '.join(known)}"
+
+
 _COUNT: _Rule = (_is_count, "a whole number from 1 on is expected", "such as 16")
 _WORD: _Rule = (lambda _: True, "", "")
 CHOICES: Final[Mapping[str, _Rule]] = {
     "n": _COUNT,
     "image": _COUNT,
-    "direction": (PASSES.__contains__, "no such direction", f"one of {', '.join(PASSES)}"),
+    "direction": _among(PASSES, "direction"),
     "set": _WORD,
     "subset": _COUNT,
     "op": _WORD,
-    "algorithm": (ALGORITHMS.__contains__, "no such algorithm", f"one of {', '.join(ALGORITHMS)}"),
+    "algorithm": _among(ALGORITHMS, "algorithm"),
     "bias": (lambda value: isinstance(value, bool), "true or false is expected", "true, or leave it out"),
     "devices": _COUNT,
     "bandwidth": (
@@ -50,8 +70,16 @@ CHOICES: Final[Mapping[str, _Rule]] = {
         "such as 16",
     ),
     "latency": (_is_number, "microseconds, 0 or more, are expected", "such as 1"),
+    "sequence": _COUNT,
+    "cached": (_is_size, "a whole number from 0 on is expected", "such as 1024"),
+    "layers": _COUNT,
+    "tensor_parallel": _COUNT,
+    "type": _among(TYPES, "type"),
+    "attention": _among(ATTENTIONS, "way"),
 }
 """What a sweep's ``layer`` (fixed, or as an axis) may choose of a suite."""
+KERNELS: Final = "kernels."
+"""How keys of ``layer`` begin that choose the workload of an operator's kernels: ``kernels.attention``."""
 
 
 class SuiteFile(Model):
@@ -59,7 +87,7 @@ class SuiteFile(Model):
 
     description: Text
     kind: Annotated[str, one_of(KINDS, "not one of the values that are known here")] = Field(
-        description="network: layers (configs/networks); sequence: products (there); else a list of items",
+        description="network: layers (configs/networks); sequence: products; operators; else a list",
         json_schema_extra={"enum": list(KINDS)},
     )
     table: Name = Field(description="its table, without .csv; in configs/networks or beside this file")
@@ -75,6 +103,19 @@ class SuiteFile(Model):
     forward_only: bool | list[Text] = Field(
         False, description="of a list: the source measures no backward pass (true), or none of these sets"
     )
+    sizes: dict[Annotated[str, StringConstraints(pattern=IDENTIFIER)], int] = Field(
+        default_factory=dict,
+        description="of operators: values of the names in its table; sequence, cached, layers can be axes",
+    )
+    divided: ListOf[Name] = Field(
+        (), description="of operators: the sizes that the devices of `layer.tensor_parallel` share"
+    )
+    type: Annotated[str, one_of(TYPES, "no such type")] = Field(
+        "float", description="of operators: type of the numbers, float, half or bfloat16"
+    )
+    kernels: dict[Name, Name] = Field(
+        default_factory=dict, description="of operators: a workload of kernels by operator, instead of ours"
+    )
     preview: Text | None = Field(
         None, description="version of the preview that chose its operations, where `apuflow statsnet` made it"
     )
@@ -85,7 +126,7 @@ def load_suite(name: str, root: Path = Path()) -> Suite:
     check_name(name, "suite", suite_names(root))
     spec = read(root / paths.suite_file(name), SuiteFile)
     _check_version(spec, name, root)
-    of_network = spec.kind in (NETWORK, SEQUENCE)
+    of_network = spec.kind in NETWORKS
     table = paths.network_table(spec.table) if of_network else paths.suite_table(spec.table)
     return Suite(
         name,
@@ -97,6 +138,10 @@ def load_suite(name: str, root: Path = Path()) -> Suite:
         " ".join((spec.note or "").split()),
         " ".join((spec.left_out or "").split()),
         spec.forward_only if isinstance(spec.forward_only, bool) else tuple(spec.forward_only),
+        tuple(spec.sizes.items()),
+        spec.divided,
+        spec.type,
+        tuple(spec.kernels.items()),
     )
 
 
@@ -137,7 +182,11 @@ def sweep_suites(sweep: Sweep, root: Path = Path()) -> list[str]:
 def choice_of(values: Mapping[str, Scalar]) -> Choice:
     """What a sweep's ``layer`` values choose of a suite; ConfigError for an unknown key or value."""
     chosen: dict[str, Any] = {}
+    kernels = {name.removeprefix(KERNELS): str(v) for name, v in values.items() if name.startswith(KERNELS)}
+    chosen["kernels"] = tuple(kernels.items())
     for name, value in values.items():
+        if name.startswith(KERNELS):
+            continue
         if name not in CHOICES:
             others = f"one of {', '.join(CHOICES)}; keys of workloads stand under per_workload"
             remedy = f"{did_you_mean(name, CHOICES)}{others}"

@@ -85,18 +85,16 @@ class Variation(Model):
         if not lines:
             message, remedy = "a list without a layer leaves no points", "add one, or leave layers out"
             raise ValueProblem(message, value=[], remedy=remedy)
-        seen: dict[object, int] = {}
         for number, line in enumerate(lines, 1):
             missing = sorted(set(lines[0]) ^ set(line))
             if missing or not line:
                 message = f"layer {number} does not have the keys of layer 1"
                 remedy = "name the same keys in every layer, those of one layer kind"
                 raise ValueProblem(message, value=", ".join(missing) or "none", remedy=remedy)
-            key = tuple((name, type(line[name]), line[name]) for name in lines[0])
-            if key in seen:
-                message = f"layer {number} is layer {seen[key]} again"
-                raise ValueProblem(message, value=_listing(line.items()), remedy="keep one of them")
-            seen[key] = number
+        if again := _repeated([line[name] for name in lines[0]] for line in lines):
+            number, first = again
+            message, value = f"layer {number} is layer {first} again", _listing(lines[number - 1].items())
+            raise ValueProblem(message, value=value, remedy="keep one of them")
         for name in lines[0]:
             listed([line[name] for line in lines])
         return lines
@@ -112,14 +110,12 @@ class Variation(Model):
                 message = "lists that advance together must be equally long"
                 remedy = "make them equally long, or put them under axes"
                 raise ValueProblem(message, value=_listing(lengths.items()), remedy=remedy)
-            typed = ([(type(item), item) for item in values] for values in group.values())
-            rows = list(zip(*typed, strict=True))
-            for number, row in enumerate(rows):
-                if (first := rows.index(row)) != number:
-                    message = f"row {number + 1} of the lists is row {first + 1} again"
-                    value = _listing((name, values[number]) for name, values in group.items())
-                    remedy = "keep one of them: the same values in another row may repeat"
-                    raise ValueProblem(message, value=value, remedy=remedy)
+            if again := _repeated(zip(*group.values(), strict=True)):
+                number, first = again
+                message = f"row {number} of the lists is row {first} again"
+                value = _listing((name, values[number - 1]) for name, values in group.items())
+                remedy = "keep one of them: the same values in another row may repeat"
+                raise ValueProblem(message, value=value, remedy=remedy)
         return groups
 
     @model_validator(mode="after")
@@ -138,6 +134,16 @@ class Variation(Model):
                     message = f"set in two places of this sweep, {first} and {second}"
                     raise ValueProblem(message, key=above + name, remedy="keep it in one of them")
         return self
+
+
+def _repeated(rows: Iterable[Iterable[Scalar]]) -> tuple[int, int] | None:
+    """Numbers, from 1, of the first row that came before, and of the row that it repeats."""
+    seen: dict[object, int] = {}
+    for number, row in enumerate(rows, 1):
+        first = seen.setdefault(tuple((type(value), value) for value in row), number)
+        if first != number:
+            return number, first
+    return None
 
 
 def _listing(pairs: Iterable[tuple[str, object]]) -> str:
@@ -218,16 +224,16 @@ class Sweep(Variation):
     @field_validator("engines", mode="before")
     @classmethod
     def _known(cls, value: object) -> object:
-        items: object = [value] if isinstance(value, str) else value
+        items = [value] if isinstance(value, str) else value
         known = f"one of {', '.join(ENGINES)}"
-        if items == []:
+        if not isinstance(items, list):
+            return items
+        if not items:
             raise ValueProblem("the sweep names no engine", remedy=known)
-        for item in items if isinstance(items, list) else ():
+        for item in items:
             if item not in tuple(ENGINES):
                 raise ValueProblem("unknown engine", value=item, remedy=known)
-            if isinstance(items, list) and items.count(item) > 1:
-                raise ValueProblem("the engine stands twice", value=item, remedy="keep one of them")
-        return items
+        return distinct(items, "the engine stands twice")
 
     @field_validator("workloads", "suites", mode="before")
     @classmethod

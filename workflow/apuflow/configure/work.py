@@ -61,6 +61,11 @@ class Work(ABC):
     executed: ClassVar[bool] = False
     """Whether the preview has to compile and execute its kernels."""
 
+    @property
+    def of_workload(self) -> str | None:
+        """The workload whose files it was made from, where they are needed again."""
+        return None
+
     def previewed(
         self, compute_units: int, gfx: str
     ) -> tuple[tuple[miopen.Launch, ...], tuple[Profile, ...] | None]:

@@ -47,6 +47,7 @@ class Workload(ABC):
         runs: by engine, what its file says of whether it runs there.
         direction: passes that it runs; None where that has no meaning.
         needs: libraries whose kernels it launches.
+        program: what is started.
     """
 
     kind: ClassVar[str]
@@ -67,6 +68,7 @@ class Workload(ABC):
     notes: str | None = None
     direction: dnnmark.Direction | None = None
     needs: tuple[Need, ...] = ()
+    program: str = ""
 
     @classmethod
     def of_file(cls, name: str, path: Path, document: yaml_source.Document) -> Self:
@@ -96,11 +98,6 @@ class Workload(ABC):
     def refusal(self, engine: EngineName) -> str:
         """Why an engine without a program for it refuses it."""
         return f"{engine} runs DNNMark's layers, not programs"
-
-    @property
-    @abstractmethod
-    def program(self) -> str:
-        """What is started."""
 
     @property
     def files(self) -> tuple[Path, ...]:

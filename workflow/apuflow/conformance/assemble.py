@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.conformance.case import LDS_BYTES, MEMORY_BYTES, PRIVATE_BYTES, ROUNDS, Case, Words
+from apuflow.conformance.case import LANES, LDS_BYTES, MEMORY_BYTES, PRIVATE_BYTES, ROUNDS, Case, Words
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GCN3, gpu
 from apuflow.interpret.image import ISA_OF
@@ -29,7 +29,6 @@ from apuflow.launcher.dispatch_list import Contents
 from apuflow.miopen import elf
 from apuflow.miopen.compiler import host_compiler
 
-LANES: Final = 64
 POISON: Final = 0xA5A5A5A5
 LDS_WORDS: Final = LDS_BYTES // 4 // LANES
 """Words of a lane that LDS fills."""

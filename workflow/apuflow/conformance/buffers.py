@@ -11,9 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Case, Words
+from apuflow.conformance.case import MEMORY_BYTES, PROCESSORS, ROUNDS, Case, Words
+from apuflow.conformance.inputs import LANE, ROUND, flags, registers, words
 from apuflow.conformance.memory import (
     DATA,
+    MAIN,
     OFFSET,
     SUMS,
     TARGET,
@@ -24,10 +26,8 @@ from apuflow.conformance.memory import (
     pattern_of,
     trial,
 )
-from apuflow.conformance.places import BEGIN, REGION, Features, data, places
-from apuflow.conformance.scalar import PROCESSORS, registers, words
+from apuflow.conformance.places import BEGIN, REGION, Features, data, places, size_of
 from apuflow.forms.form import Form
-from apuflow.interpret.moves import width_of
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
 NOT_GENERATED: Final[Mapping[str, str]] = {
@@ -39,19 +39,10 @@ _NOT_ON: Final[Mapping[str, Collection[str]]] = {
     "vega": tuple(NOT_GENERATED),
     "gcn3": tuple(name for name in opcodes("gcn3").values() if "_d16_" in name),
 }
-_LANE: Final = np.arange(64, dtype=np.int64)[None, :]
-_ROUND: Final = np.arange(ROUNDS, dtype=np.int64)[:, None]
 _MOVED: Final = 45
 """Scalar register of the offset."""
 _STRIDE: Final = 64
-_INDEXED: Final = frozenset({"idxen", "swizzled"})
-_MAIN: Final = frozenset(
-    {
-        *("load_ubyte", "load_dword", "load_dwordx2", "load_dwordx3", "load_dwordx4", "load_short_d16"),
-        *("store_byte", "store_dword", "store_dwordx2", "store_dwordx3", "store_dwordx4", "store_short"),
-        *("atomic_add", "atomic_cmpswap", "atomic_add_x2", "atomic_cmpswap_x2"),
-    }
-)
+_MAIN: Final = MAIN - {"load_short_d16_hi"} | {"load_short_d16"}
 _TO_LDS: Final = frozenset({"load_ubyte", "load_sbyte", "load_ushort", "load_sshort", "load_dword"})
 _FORMATTED: Final[tuple[Features, ...]] = (("offen",), ("offen", "some_lanes"))
 _FORMATS: Final = {"x": 4, "xy": 11, "xyz": 13, "xyzw": 14}
@@ -86,8 +77,7 @@ def _ways(kind: str) -> Iterator[Features]:
         return
     if kind in _TO_LDS:
         yield from (("lds", "offen"), ("lds", "offen", "offset"), ("lds", "offen", "some_lanes"))
-    width = width_of(kind.partition("_")[2])
-    assert width is not None
+    size = size_of(kind)
     yield ("offen", "out_of_range")
     if kind not in _MAIN:
         return
@@ -97,9 +87,9 @@ def _ways(kind: str) -> Iterator[Features]:
     yield from (("add_tid", "soffset", "stride"), ("offen", "strided"), ("offen", "random_places"))
     if kind.startswith("load"):
         yield from (("offset",), ("offen", "same_address"), ("soffset",))
-    if width.size <= 4:
+    if size <= 4:
         yield ("idxen", "offen", "stride", "swizzled")
-    if width.size > 4:
+    else:
         yield from (("offen", "out_of_range", "partly_out_of_range"), ("across_lines", "offen"))
         yield ("across_pages", "offen")
 
@@ -111,9 +101,9 @@ def _where(features: Features, size: int) -> tuple[dict[str, Words], dict[str, W
     vectors: dict[str, Words] = {}
     moved = np.zeros(ROUNDS, np.int64)
     if "swizzled" in features:
-        index = _ROUND * 64 + (_LANE * 37 + 11) % 64
+        index = ROUND * 64 + (LANE * 37 + 11) % 64
         vectors[f"v{OFFSET}"] = index.astype(np.uint32)[:, None, :]
-        vectors[f"v{OFFSET + 1}"] = (0 * _ROUND + _LANE % 4 * 4).astype(np.uint32)[:, None, :]
+        vectors[f"v{OFFSET + 1}"] = (0 * ROUND + LANE % 4 * 4).astype(np.uint32)[:, None, :]
         return vectors, {}, 0
     if "soffset" in features:
         alone = "offen" not in features
@@ -123,13 +113,13 @@ def _where(features: Features, size: int) -> tuple[dict[str, Words], dict[str, W
         bytes_ = _beyond(bytes_, "partly_out_of_range" in features)
     register = OFFSET
     if "idxen" in features:
-        index = _ROUND * (REGION // _STRIDE) + BEGIN // _STRIDE + (_LANE * 37 + 11) % 64
+        index = ROUND * (REGION // _STRIDE) + BEGIN // _STRIDE + (LANE * 37 + 11) % 64
         if "out_of_range" in features:
-            index = np.where(_LANE % 8, 4096 + _LANE, _ROUND * 8 + _LANE // 8)
+            index = np.where(LANE % 8, 4096 + LANE, ROUND * 8 + LANE // 8)
         vectors[f"v{register}"] = index.astype(np.uint32)[:, None, :]
         register += 1
     if "offen" in features:
-        inside = (0 * _ROUND + _LANE % 4 * 8 + 8).astype(np.uint32)[:, None, :]
+        inside = (0 * ROUND + LANE % 4 * 8 + 8).astype(np.uint32)[:, None, :]
         vectors[f"v{register}"] = inside if "idxen" in features else bytes_ - np.uint32(offset)
     return vectors, {f"s{_MOVED}": words([int(each) for each in moved], 1)}, offset
 
@@ -165,12 +155,10 @@ def _descriptor(features: Features, isa: IsaName) -> tuple[str, ...]:
 def _case(name: str, features: Features, isa: IsaName) -> Case:
     kind = name.partition("_")[2]
     atomic, lds = kind.startswith("atomic"), "lds" in features
-    width = None if atomic else width_of(kind.partition("_")[2])
-    size = width.size if width else 8 if kind.endswith("x2") else 4
+    size = size_of(kind)
     count = max(1, size // 4)
-    scalars, set_exec = masked(features)
+    mask, set_exec = masked(features)
     vectors, moved, offset = _where(features, size)
-    scalars |= moved
     before: tuple[str, ...] = ()
     if atomic:
         before = _stored_before(kind, size, features, vectors, offset, isa)
@@ -187,23 +175,18 @@ def _case(name: str, features: Features, isa: IsaName) -> Case:
     text = "" if lds else f"{sent}, "
     text = f"{name} {text}{address}, {'s[24:27]' if descriptor else 's[12:15]'}, "
     text += "16" if "constant2" in features else scalar_offset
-    text += "".join(f" {each}" for each in ("idxen", "offen") if each in features)
+    text += flags(features, "idxen", "offen")
     text += f" offset:{offset}" if offset else ""
-    text += "".join(f" {each}" for each in ("glc", "slc", "lds") if each in features)
+    text += flags(features, "glc", "slc", "lds")
     returned = ""
     if not lds and (kind.startswith("load") or (atomic and "glc" in features)):
         returned = registers(TARGET if kind.startswith("load") else DATA, count, "v")
     form = Form("mubuf", name, tuple(sorted(features)))
-    return trial(form, text, isa, vectors, scalars, returned, (*before, *set_exec), lds=lds)
+    return trial(form, text, isa, vectors, mask | moved, returned, (*before, *set_exec), lds=lds)
 
 
 def _stored_before(
-    kind: str,
-    size: int,
-    features: Features,
-    vectors: dict[str, Words],
-    offset: int,
-    isa: IsaName,
+    kind: str, size: int, features: Features, vectors: dict[str, Words], offset: int, isa: IsaName
 ) -> tuple[str, ...]:
     """Fill the vectors of an atomic; instructions that store what memory holds where it goes."""
     more, stored = atomic_operands(kind, size, same="same_address" in features)
@@ -212,7 +195,7 @@ def _stored_before(
     if "idxen" in features:
         goal = goal * _STRIDE
     elif "soffset" in features:
-        goal = goal + (_ROUND * REGION + BEGIN)[:, :, None] + 8 * _LANE
+        goal = goal + (ROUND * REGION + BEGIN)[:, :, None] + 8 * LANE
     goal = (goal + offset) % MEMORY_BYTES
     vectors[f"v{OFFSET + 1}"] = goal.astype(np.uint32)
     return (*addresses(isa, OFFSET + 1), *stored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,9 @@ MEMORY_BYTES: Final = 1 << 16
 LDS_BYTES: Final = 4096
 PRIVATE_BYTES: Final = 64
 """Of a work-item, in cases with private memory."""
+LANES: Final = 64
+PROCESSORS: Final = {"gcn3": "gfx803", "vega": "gfx902"}
+"""LLVM's name of the first GPU of an instruction set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +52,9 @@ class Case:
     form: Form
     text: str
     processor: str
-    vectors: dict[str, Words]
-    scalars: dict[str, Words]
-    results: tuple[str, ...]
+    vectors: dict[str, Words] = field(default_factory=dict)
+    scalars: dict[str, Words] = field(default_factory=dict)
+    results: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     memory: bool = False

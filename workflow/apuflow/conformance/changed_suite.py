@@ -14,7 +14,7 @@ from apuflow.conformance.fates import counted, fates
 from apuflow.conformance.run import Judged, Suite, judge
 from apuflow.conformance.simulator import Simulator
 from apuflow.conformance.store import Kept
-from apuflow.conformance.suite import Chosen, described
+from apuflow.conformance.suite import Chosen, described, shown
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
 from apuflow.core.words import many
@@ -174,6 +174,4 @@ def _counts(tried: Sequence[Tried]) -> Iterator[str]:
     for each in tried:
         for name in (" ".join(each.change.by), "all"):
             found[name][each.judged.verdict] += 1
-    yield f"{'':34}" + "".join(f"{verdict:>9}" for verdict in WEIGHT)
-    for name, numbers in sorted(found.items(), key=lambda pair: pair[0] == "all"):
-        yield f"{name:34}" + "".join(f"{numbers[verdict]:>9,}" for verdict in WEIGHT)
+    return shown(dict(sorted(found.items(), key=lambda pair: pair[0] == "all")), 34)

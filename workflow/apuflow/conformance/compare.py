@@ -67,18 +67,9 @@ def failure(each: Assembled, got: Values, want: Values) -> Failure | None:
         total += mine.size
         places = np.flatnonzero(mine != theirs)
         odd = odd and not places.size
-        found += [
-            (
-                1 << 20,
-                int(place),
-                0,
-                0,
-                f"byte {place * 4} of {name}",
-                f"{mine[place]:#x}",
-                f"{theirs[place]:#x}",
-            )
-            for place in places
-        ]
+        for word in map(int, places):
+            values = f"{mine[word]:#x}", f"{theirs[word]:#x}"
+            found.append((1 << 20, word, 0, 0, f"byte {word * 4} of {name}", *values))
     if not found:
         return None
     _, _, one, lane, place, first, second = min(found)

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.conformance.assemble import ACCUMULATION, LANES, Assembled, build_object, memory_content
-from apuflow.conformance.case import MEMORY_BYTES, ROUNDS
+from apuflow.conformance.assemble import ACCUMULATION, Assembled, build_object, memory_content
+from apuflow.conformance.case import LANES, MEMORY_BYTES, ROUNDS
 from apuflow.core.errors import EngineError
 from apuflow.interpret.image import Image, load_image
 from apuflow.interpret.run import Launch, Machine, Value
@@ -67,13 +67,8 @@ def _interpreted(some: Sequence[Assembled], gfx: str) -> Iterator[tuple[Assemble
         machine.memory.view(f"in{number}")[:] = data.reshape(-1).view(np.uint8)
         machine.memory.view("memory")[:] = memory_content()
         buffers = (f"in{number}", f"out{number}", "memory")
-        launch = Launch(
-            0,
-            f"k{number}",
-            (ROUNDS * LANES, 1, 1),
-            (LANES, 1, 1),
-            tuple(Value(buffer=name) for name in buffers),
-        )
+        arguments = tuple(Value(buffer=name) for name in buffers)
+        launch = Launch(0, f"k{number}", (ROUNDS * LANES, 1, 1), (LANES, 1, 1), arguments)
         try:
             machine.run(launch, limit=_LIMIT)
         except EngineError as error:

@@ -10,12 +10,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Words
-from apuflow.conformance.packed import LANES, TARGET, generator, halves, names, singles
+from apuflow.conformance.case import LANES, ROUNDS, Case, Words
+from apuflow.conformance.inputs import LANE, ROUND, SOME_LANES, generator, random_words, registers
+from apuflow.conformance.packed import FLOATS, TARGET, pairs, singles, sources, words_of
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding
-
-_SOURCES: Final = (2, 6, 10)
 
 
 class Operation(NamedTuple):
@@ -52,7 +51,12 @@ _OPERATIONS: Final = (
     *(Operation("vop1", f"v_cvt_pk_f32_{kind}", "b", "F", "gfx942") for kind in ("fp8", "bf8")),
     *(Operation("vop3", f"v_cvt_pk_{kind}_f32", "ee", "u", "gfx942", True) for kind in ("fp8", "bf8")),
 )
-_WIDE: Final = "UdF"
+_BARE: Final = (
+    *("v_lshl", "v_add", "v_mul", "v_min", "v_max", "v_fma_", "v_dot", "v_pk_fmac", "v_cvt_pk_fp8"),
+    "v_cvt_pk_bf8",
+)
+"""How the names of instructions begin that LLVM has without suffix."""
+_WAIT: Final = "s_waitcnt vmcnt(0)"
 
 
 def cases() -> Iterator[Case]:
@@ -61,9 +65,7 @@ def cases() -> Iterator[Case]:
         yield from _vector(operation)
     yield from _atomics()
     for text in ("buffer_wbl2 sc0 sc1", "buffer_wbl2 sc1", "buffer_inv sc0 sc1", "buffer_inv sc1"):
-        yield Case(
-            Form("mubuf", text.split()[0]), text, "gfx942", {}, {}, ("exec",), after=("s_waitcnt vmcnt(0)",)
-        )
+        yield Case(Form("mubuf", text.split()[0]), text, "gfx942", results=("exec",), after=(_WAIT,))
 
 
 def _vector(operation: Operation) -> Iterator[Case]:
@@ -102,48 +104,22 @@ def _case(
     operation: Operation, words: tuple[str, ...], kinds: Mapping[int, str], tail: str, number: int
 ) -> Case:
     random = generator(*operation[:2], *words, number)
-    texts, vectors, scalars = [], dict[str, Words](), dict[str, Words]()
-    for place, letter in enumerate(operation.letters):
-        kind, count = kinds.get(place), 2 if letter in _WIDE else 1
-        if kind is None:
-            vectors[f"v{_SOURCES[place]}"] = _values(letter, (ROUNDS, count, LANES), random)
-            text = names("v", _SOURCES[place], count)
-        elif kind == "scalar":
-            scalars["s16"] = _values(letter, (ROUNDS, count), random)
-            text = names("s", 16, count)
-        else:
-            text = kind
-        if place == 0 and tail in ("neg", "abs"):
-            text = f"-{text}" if tail == "neg" else f"|{text}|"
-        texts.append(text)
-    count = 2 if operation.result in _WIDE else 1
+    texts, vectors, scalars = sources(
+        operation.letters, kinds, lambda letter, shape: _values(letter, shape, random)
+    )
+    signed = {"neg": f"-{texts[0]}", "abs": f"|{texts[0]}|"}
+    texts[0] = signed.get(tail, texts[0])
+    count = words_of(operation.result)
     if operation.accumulates:
         vectors[TARGET] = _values(operation.result, (ROUNDS, count, LANES), random)
-    result = names("v", int(TARGET[1:]), count)
+    result = registers(int(TARGET[1:]), count, "v")
     suffix = {"vop3": "_e64", "vop2": "_e32", "vop1": "_e32"}[operation.encoding]
-    short = (
-        "v_lshl",
-        "v_add",
-        "v_mul",
-        "v_min",
-        "v_max",
-        "v_fma_",
-        "v_pk_fmac",
-        "v_cvt_pk_fp8",
-        "v_cvt_pk_bf8",
-    )
-    name = operation.name if operation.name.startswith((*short, "v_dot")) else operation.name + suffix
-    modifiers = tail if tail not in ("neg", "abs") else ""
-    return Case(
-        Form(operation.encoding, operation.name, words),
-        f"{name} {result}, {', '.join(texts)} {modifiers}".rstrip(),
-        operation.processor,
-        vectors,
-        scalars,
-        (result,),
-        ("s_mov_b64 exec, 0x33335555",) if "some_lanes" in words else (),
-        floats={"d": 64, "h": 16, "f": 32, "F": 32}.get(operation.result, 0),
-    )
+    name = operation.name + ("" if operation.name.startswith(_BARE) else suffix)
+    form = Form(operation.encoding, operation.name, words)
+    text = f"{name} {result}, {', '.join(texts)} {'' if tail in signed else tail}".rstrip()
+    before = (SOME_LANES,) if "some_lanes" in words else ()
+    floats = FLOATS.get(operation.result, 0)
+    return Case(form, text, operation.processor, vectors, scalars, (result,), before, floats=floats)
 
 
 def _values(letter: str, shape: tuple[int, ...], random: np.random.Generator) -> Words:
@@ -158,9 +134,8 @@ def _values(letter: str, shape: tuple[int, ...], random: np.random.Generator) ->
         wide = np.ascontiguousarray(narrow * (1 + 2.0**-40)).view(np.uint32).reshape(*narrow.shape, 2)
         return np.ascontiguousarray(np.moveaxis(wide[:, 0], -1, 1))
     if letter == "h":
-        low, high = (halves(shape, "plain", random).view(np.uint16).astype(np.uint32) for _ in range(2))
-        return low | high << np.uint32(16)
-    words = random.integers(0, 1 << 32, shape, np.uint32)
+        return pairs(shape, "plain", random)
+    words = random_words(random, *shape)
     if letter == "b":  # no NaN, whose bits the manual does not give
         words = np.where(
             (words.view(np.uint8) == 0x80).reshape(*shape, 4).any(-1), np.uint32(0x40414243), words
@@ -190,6 +165,12 @@ _ATOMICS: Final = (
 )  # fmt: skip
 
 
+_ADDRESS: Final = (
+    *("v_mov_b32 v13, s9", "v_add_co_u32 v12, vcc, s8, v10", "v_addc_co_u32 v13, vcc, 0, v13, vcc"),
+)
+"""v[12:13] = s[8:9] + v10."""
+
+
 def _atomics() -> Iterator[Case]:
     """Each lane has an address of its own, and stores a number there before."""
     for name, words, letter, processor, returns in _ATOMICS:
@@ -201,30 +182,16 @@ def _atomics() -> Iterator[Case]:
             "v2": _values(letter, (ROUNDS, words, LANES), random),
             "v6": _values(letter, (ROUNDS, words, LANES), random),
         }
-        address = (
-            "v_mov_b32 v13, s9",
-            "v_add_co_u32 v12, vcc, s8, v10",
-            "v_addc_co_u32 v13, vcc, 0, v13, vcc",
-        )
-        store = f"global_store_dword{'x2' if words == 2 else ''} v10, {names('v', 6, words)}, s[8:9]"
-        before = (*address, store, "s_waitcnt vmcnt(0)", "s_mov_b64 vcc, 0")
-        data, target = names("v", 2, words), names("v", int(TARGET[1:]), words)
+        store = f"global_store_dword{'x2' if words == 2 else ''} v10, {registers(6, words, 'v')}, s[8:9]"
+        before = (*_ADDRESS, store, _WAIT, "s_mov_b64 vcc, 0")
+        data, target = registers(2, words, "v"), registers(int(TARGET[1:]), words, "v")
         where = "v[12:13]" if encoding == "flat" else "v10"
         base = "" if encoding == "flat" else ", s[8:9]"
-        form = ("saddr",) if base else ()
         for flag in ("", returns) if returns else ("",):
+            form = Form(encoding, name, (*(("glc",) if flag else ()), *(("saddr",) if base else ())))
             operands = f"{target}, {where}, {data}{base} {flag}" if flag else f"{where}, {data}{base}"
-            yield Case(
-                Form(encoding, name, tuple(sorted((*form, *(("glc",) if flag else ()))))),
-                f"{name} {operands}",
-                processor,
-                vectors,
-                {},
-                (target,) if flag else (),
-                before,
-                ("s_waitcnt vmcnt(0)",),
-                memory=True,
-            )
+            text, results = f"{name} {operands}", (target,) if flag else ()
+            yield Case(form, text, processor, vectors, {}, results, before, (_WAIT,), memory=True)
     yield from _lds()
 
 
@@ -232,20 +199,11 @@ def _lds() -> Iterator[Case]:
     random = generator("ds_add_f64")
     for name, rtn in (("ds_add_f64", False), ("ds_add_rtn_f64", True)):
         vectors = {
-            "v10": np.broadcast_to(
-                np.arange(LANES, dtype=np.uint32) * np.uint32(8), (ROUNDS, 1, LANES)
-            ).copy(),
+            "v10": (8 * LANE + 0 * ROUND).astype(np.uint32)[:, None],
             "v2": _values("d", (ROUNDS, 2, LANES), random),
             "v6": _values("d", (ROUNDS, 2, LANES), random),
         }
-        yield Case(
-            Form("ds", name),
-            f"{name} {'v[20:21], ' if rtn else ''}v10, v[2:3]",
-            "gfx90a",
-            vectors,
-            {},
-            ("v[20:21]",) if rtn else (),
-            ("s_mov_b32 m0, -1", "ds_write_b64 v10, v[6:7]", "s_waitcnt lgkmcnt(0)"),
-            ("s_waitcnt lgkmcnt(0)",),
-            lds=True,
-        )
+        text, results = f"{name} {'v[20:21], ' if rtn else ''}v10, v[2:3]", ("v[20:21]",) if rtn else ()
+        wait = "s_waitcnt lgkmcnt(0)"
+        before = ("s_mov_b32 m0, -1", "ds_write_b64 v10, v[6:7]", wait)
+        yield Case(Form("ds", name), text, "gfx90a", vectors, {}, results, before, (wait,), lds=True)

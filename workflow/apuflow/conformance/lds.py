@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import LDS_BYTES, ROUNDS, Case, Words
+from apuflow.conformance.case import LDS_BYTES, PROCESSORS, ROUNDS, Case, Words
+from apuflow.conformance.inputs import LANE, ROUND, generator, registers, words
 from apuflow.conformance.memory import SUMS, masked, way_of
 from apuflow.conformance.places import Features, data, operands
-from apuflow.conformance.scalar import PROCESSORS, generator, registers, words
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import IsaName, opcodes
 
@@ -23,8 +23,6 @@ _ADDRESS, _DATA, _SECOND, _TARGET, _BEFORE = 2, 8, 12, 20, 24
 """Vector registers: address in LDS, data, second data, result, what LDS holds before an atomic."""
 _STEP: Final = 32
 """Bytes of LDS that a lane has for itself."""
-_LANE: Final = np.arange(64, dtype=np.int64)[None, :]
-_ROUND: Final = np.arange(ROUNDS, dtype=np.int64)[:, None]
 _WAIT: Final = "s_waitcnt lgkmcnt(0)"
 _PLACES: Final = ("strided", "random_places", "same_address", "unaligned")
 _ACCESS: Final = re.compile(r"ds_(read|write)(2?)(st64)?(_addtid)?_[bui](\d+)(_d16)?(_hi)?")
@@ -90,16 +88,16 @@ def _places(features: Features, size: int, alone: int = _STEP) -> Words:
     """Bytes in LDS, (ROUNDS, 1, 64); ``alone``: bytes from lane to lane where none is the next one's."""
     match way_of(features, _PLACES):
         case "strided":
-            inside = alone * _LANE + 0 * _ROUND
+            inside = alone * LANE + 0 * ROUND
         case "random_places":
             order = np.argsort(generator(size).random((ROUNDS, 64)), 1)
             inside = alone * order + (size * (order % 3) if size * 3 <= alone else 0)
         case "same_address":
-            inside = 0 * _LANE + 16 * _ROUND
+            inside = 0 * LANE + 16 * ROUND
         case "unaligned":  # in words, as LDS takes them without a mode of its own
-            inside = size * _LANE + 4 + 0 * _ROUND
+            inside = size * LANE + 4 + 0 * ROUND
         case _:
-            inside = size * _LANE + 0 * _ROUND
+            inside = size * LANE + 0 * ROUND
     return inside.astype(np.uint32)[:, None, :]
 
 
@@ -116,17 +114,9 @@ def _case(
     """``before`` is executed with M0 as LDS of GCN3 asks for and with all lanes."""
     mask, set_exec = masked(features)
     limit = ("s_mov_b32 m0, -1",) if isa == "gcn3" else ()
-    return Case(
-        Form("ds", name, tuple(sorted(features))),
-        text,
-        PROCESSORS[isa],
-        vectors,
-        {**mask, **(scalars or {})},
-        results,
-        (*limit, *before, *set_exec),
-        (_WAIT,),
-        lds=True,
-    )
+    form, given = Form("ds", name, tuple(sorted(features))), {**mask, **(scalars or {})}
+    every = (*limit, *before, *set_exec)
+    return Case(form, text, PROCESSORS[isa], vectors, given, results, every, (_WAIT,), lds=True)
 
 
 def _accessed(name: str, form: re.Match[str], features: Features, isa: IsaName) -> Case:
@@ -169,11 +159,7 @@ def _atomic(name: str, features: Features, isa: IsaName) -> Case:
     before, value, other = operands(word, size, same="same_address" in features)
     if word.endswith(("f32", "f64")):
         before, value, other = (_floats(each, size) for each in (before, value, other))
-    vectors = {
-        f"v{_ADDRESS}": _places(features, size, 16),
-        f"v{_DATA}": value,
-        f"v{_BEFORE}": before,
-    }
+    vectors = {f"v{_ADDRESS}": _places(features, size, 16), f"v{_DATA}": value, f"v{_BEFORE}": before}
     compared = word.startswith("cmpst")
     if compared:
         vectors |= {f"v{_DATA}": other, f"v{_SECOND}": value}

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.conformance import instinct
-from apuflow.conformance.case import ROUNDS, Case, Words
-from apuflow.conformance.packed import LANES, generator, names
+from apuflow.conformance.case import LANES, ROUNDS, Case, Words
+from apuflow.conformance.inputs import SOME_LANES, generator, random_words, registers
 from apuflow.forms.form import Form
 from apuflow.interpret.fp8 import values as fp8_values
 from apuflow.interpret.matrix import Shape, shape_of
@@ -108,29 +108,26 @@ def _case(name: str, shape: Shape, variant: Variant, processor: str) -> Case | N
     in_place = shape.sparse or accumulates or "overlapping" in variant.words
     target = (16 if items <= 16 else 0) if accumulates else _D
     third = target if in_place else _C
-    vectors, text = dict[str, Words](), [names(variant.files[2], target, items)]
+    vectors, text = dict[str, Words](), [registers(target, items, variant.files[2])]
     for number, outer in enumerate((shape.rows, shape.columns)):
         count = shape.depth * outer * shape.blocks // LANES // (2 if shape.sparse and number == 0 else 1)
         words = _inputs(shape, number, count, variant.values, random)
         file, first = variant.files[number], (_A, _B)[number] if variant.files[number] == "v" else 4 * number
         vectors[f"{file}{first}"] = words
-        text.append(names(file, first, words.shape[1]))
+        text.append(registers(first, words.shape[1], file))
     if not variant.third:
         vectors[f"{variant.files[2]}{third}"] = _third(shape, items, variant.values, random)
     if shape.sparse:
         nibbles = random.choice(np.array(_GROUPS, np.uint32), (8, ROUNDS, 1, LANES))
         shifts = np.arange(0, 32, 4, dtype=np.uint32).reshape(8, 1, 1, 1)
         vectors[f"v{_INDEX}"] = np.bitwise_or.reduce(nibbles << shifts)
-    text.append(f"v{_INDEX}" if shape.sparse else variant.third or names(variant.files[2], third, items))
+    text.append(f"v{_INDEX}" if shape.sparse else variant.third or registers(third, items, variant.files[2]))
     exact = shape.result == "i32" or variant.values != "plain"
+    whole = f"{name} {', '.join(text)} {variant.tail}".rstrip()
+    before = (SOME_LANES,) if "some_lanes" in variant.words else ()
     return Case(
         Form("vop3p", name, tuple(sorted(variant.words))),
-        f"{name} {', '.join(text)} {variant.tail}".rstrip(),
-        processor,
-        vectors,
-        {},
-        (text[0],),
-        ("s_mov_b64 exec, 0x33335555",) if "some_lanes" in variant.words else (),
+        *(whole, processor, vectors, {}, (text[0],), before),
         tolerance=0.0 if exact else float(shape.depth + 1),
         floats={"f32": 32, "f64": 64, "i32": 0}[shape.result],
     )
@@ -139,8 +136,7 @@ def _case(name: str, shape: Shape, variant: Variant, processor: str) -> Case | N
 def _moves(processor: str) -> Iterator[Case]:
     """V_ACCVGPR_READ, WRITE and, from gfx90a on, MOV."""
     random = generator("moves", processor)
-    vector = random.integers(0, 1 << 32, (ROUNDS, 1, LANES), np.uint32)
-    scalar = random.integers(0, 1 << 32, (ROUNDS, 1), np.uint32)
+    vector, scalar = random_words(random, ROUNDS, 1, LANES), random_words(random, ROUNDS, 1)
     for name, target, source, word in (
         ("read", "v20", "a3", ""),
         *(("write", "a5", text, word) for text, word in (("v2", ""), ("s16", "scalar0"), ("5", "constant0"))),
@@ -148,19 +144,12 @@ def _moves(processor: str) -> Iterator[Case]:
         *((("mov", "a5", "a3", ""),) if processor != "gfx908" else ()),
     ):
         for lanes in ("", "some_lanes"):
-            yield Case(
-                Form(
-                    "vop1" if name == "mov" else "vop3p",
-                    f"v_accvgpr_{name}_b32",
-                    tuple(sorted({word, lanes} - {""})),
-                ),
-                f"v_accvgpr_{name}_b32 {target}, {source}",
-                processor,
-                {source: vector} if source[0] in "va" else {},
-                {source: scalar} if source[0] == "s" else {},
-                (target,),
-                ("s_mov_b64 exec, 0x33335555",) if lanes else (),
-            )
+            whole = f"v_accvgpr_{name}_b32"
+            form = Form("vop1" if name == "mov" else "vop3p", whole, tuple(sorted({word, lanes} - {""})))
+            vectors = {source: vector} if source[0] in "va" else {}
+            scalars = {source: scalar} if source[0] == "s" else {}
+            text, before = f"{whole} {target}, {source}", (SOME_LANES,) if lanes else ()
+            yield Case(form, text, processor, vectors, scalars, (target,), before)
 
 
 def _inputs(shape: Shape, number: int, count: int, values: str, random: np.random.Generator) -> Words:

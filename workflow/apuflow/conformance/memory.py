@@ -8,11 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import Case, Words
-from apuflow.conformance.places import EXEC, SET_EXEC, Features, data, masks, operands, places
-from apuflow.conformance.scalar import PROCESSORS, registers
+from apuflow.conformance.case import PROCESSORS, Case, Words
+from apuflow.conformance.inputs import flags, registers
+from apuflow.conformance.places import EXEC, SET_EXEC, Features, data, masks, operands, places, size_of
 from apuflow.forms.form import Form
-from apuflow.interpret.moves import width_of
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
 WAIT: Final = "s_waitcnt vmcnt(0) lgkmcnt(0)"
@@ -22,7 +21,7 @@ memory before it."""
 _MASKS: Final = ("some_lanes", "one_lane", "no_lane")
 _PLACES: Final = ("strided", "random_places", "same_address", "unaligned", "across_lines", "across_pages")
 _FLAGS: Final = ("glc", "slc")
-_MAIN: Final = frozenset(
+MAIN: Final = frozenset(
     {
         *("load_ubyte", "load_dword", "load_dwordx2", "load_dwordx3", "load_dwordx4", "load_short_d16_hi"),
         *("store_byte", "store_short", "store_dword", "store_dwordx2", "store_dwordx3", "store_dwordx4"),
@@ -53,13 +52,12 @@ def _addressing(encoding: Encoding, isa: IsaName) -> Iterator[Features]:
 
 def _ways(kind: str, encoding: Encoding, isa: IsaName) -> Iterator[Features]:
     """Features of the trials of a load or store."""
-    width = width_of(kind.partition("_")[2])
-    assert width is not None
+    size = size_of(kind)
     yield ()
     yield ("some_lanes",)
-    if width.size > 1:
+    if size > 1:
         yield ("unaligned",)
-    if kind not in _MAIN:
+    if kind not in MAIN:
         yield from list(_addressing(encoding, isa))[:3:2]
         return
     yield from _addressing(encoding, isa)
@@ -69,10 +67,10 @@ def _ways(kind: str, encoding: Encoding, isa: IsaName) -> Iterator[Features]:
             continue
         if not each.startswith("across"):
             yield (each,)
-        elif width.size > 4:
+        elif size > 4:
             yield (each,)
             yield (each, "some_lanes")
-        elif width.size > 1:
+        elif size > 1:
             yield (each, "unaligned")
 
 
@@ -83,7 +81,7 @@ def _atomic_ways(kind: str, encoding: Encoding, isa: IsaName) -> Iterator[Featur
     yield ("glc", "some_lanes")
     if SUMS.fullmatch(kind.removeprefix("atomic_")):
         yield ("same_address",)
-    if kind in _MAIN:
+    if kind in MAIN:
         yield from (("random_places",), ("glc", "random_places"), ("slc",), ("one_lane",), ("no_lane",))
         yield from (("glc", *each) for each in _addressing(encoding, isa))
         yield from (("glc", "no_lane"), ("some_lanes",))
@@ -150,8 +148,7 @@ def pattern_of(features: Features) -> str:
 def _case(encoding: Encoding, name: str, features: Features, isa: IsaName) -> Case:
     kind = name.partition("_")[2]
     atomic = kind.startswith("atomic")
-    width = None if atomic else width_of(kind.partition("_")[2])
-    size = width.size if width else 8 if kind.endswith("x2") else 4
+    size = size_of(kind)
     count = max(1, size // 4)
     scalars, set_exec = masked(features)
     where = places(pattern_of(features), size)
@@ -175,5 +172,5 @@ def _case(encoding: Encoding, name: str, features: Features, isa: IsaName) -> Ca
     if encoding == "global":
         text += ", s[8:9]" if "saddr" in features else ", off"
     text += f" offset:{offset}" if offset else ""
-    text += "".join(f" {each}" for each in _FLAGS if each in features)
+    text += flags(features, *_FLAGS)
     return trial(Form(encoding, name, features), text, isa, vectors, scalars, returned, (*before, *set_exec))

@@ -6,34 +6,23 @@ Sources: AMD's manuals "Vega", "Vega 7nm" and "Instinct MI200 Instruction Set Ar
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.conformance.case import LANES, ROUNDS, Case, Words
+from apuflow.conformance.inputs import generator, random_words, registers
 from apuflow.forms.form import Form
 
-LANES: Final = 64
 TARGET: Final = "v20"
 _SCALAR: Final = 16
+FLOATS: Final = {"d": 64, "h": 16, "f": 32, "F": 32}
+"""Bits of a float result, by its letter."""
 _EXEC: Final[Mapping[str, str]] = {"some_lanes": "0x33335555", "one_lane": "0x20", "no_lane": "0"}
 SPECIAL16: Final = (
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    0.5,
-    2.0,
-    -4.0,
-    65504.0,
-    -65504.0,
-    1 + 2.0**-10,
-    2049.0,
-    3.0,
-    np.inf,
+    *(0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -4.0, 65504.0, -65504.0, 1 + 2.0**-10, 2049.0, 3.0, np.inf),
 )
 SUBNORMAL16: Final = (2.0**-24, -(2.0**-24), 1023 * 2.0**-24, 2.0**-14, -(2.0**-15), 3 * 2.0**-24, 0.0, 1.0)
 _INTEGERS: Final = (0, 1, -1, 0x7FFF, -0x8000, 15, 16, 0x5555, 255, -256)
@@ -210,54 +199,64 @@ def _mixed() -> Iterator[Variant]:
     yield Variant("op_sel_hi:[1,1,1] clamp", ("clamp", "select_high"))
 
 
-def _case(operation: Operation, variant: Variant, number: int) -> Case:
-    letters = operation.letters
-    random = generator(operation.name, number)
-    texts, vectors, scalars, before = [], dict[str, Words](), dict[str, Words](), list[str]()
+def sources(
+    letters: str, kinds: Mapping[int, str], values: Callable[[str, tuple[int, ...]], Words]
+) -> tuple[list[str], dict[str, Words], dict[str, Words]]:
+    """Texts of an instruction's sources, and what its vector and scalar registers hold.
+
+    Args:
+        kinds: by source that is no vector register: ``scalar``, ``vcc``, or its text.
+        values: words of a letter in a shape.
+    """
+    texts, vectors, scalars = list[str](), dict[str, Words](), dict[str, Words]()
     for place, letter in enumerate(letters):
-        kind = variant.kinds.get(place)
-        words = 2 if letter == "F" else 1
+        kind, count = kinds.get(place), words_of(letter)
         if kind is None:
-            register = f"v{2 + 4 * place}"
-            vectors[register] = _values(letter, (ROUNDS, words, LANES), variant.values, random)
-            texts.append(names("v", 2 + 4 * place, words))
+            vectors[f"v{2 + 4 * place}"] = values(letter, (ROUNDS, count, LANES))
+            texts.append(registers(2 + 4 * place, count, "v"))
         elif kind in ("scalar", "vcc"):
-            scalars[f"s{_SCALAR}"] = _values(letter, (ROUNDS, words), variant.values, random)
-            texts.append(names("s", _SCALAR, words) if kind == "scalar" else "vcc_lo")
-            before += [f"s_mov_b32 vcc_lo, s{_SCALAR}"] if kind == "vcc" else []
+            scalars[f"s{_SCALAR}"] = values(letter, (ROUNDS, count))
+            texts.append(registers(_SCALAR, count) if kind == "scalar" else "vcc_lo")
         else:
             texts.append(kind)
-        sign = variant.signs.get(place, "")
-        texts[-1] = f"-{texts[-1]}" if sign == "-" else f"{sign}{texts[-1]}|" if sign else texts[-1]
+    return texts, vectors, scalars
+
+
+def words_of(letter: str) -> int:
+    """Registers of a source or result."""
+    return 2 if letter in "FUd" else 1
+
+
+def _case(operation: Operation, variant: Variant, number: int) -> Case:
+    random = generator(operation.name, number)
+    texts, vectors, scalars = sources(
+        operation.letters,
+        variant.kinds,
+        lambda letter, shape: _values(letter, shape, variant.values, random),
+    )
+    for place, sign in variant.signs.items():
+        texts[place] = f"-{texts[place]}" if sign == "-" else f"{sign}{texts[place]}|"
     if operation.name.endswith(("lo_f16", "hi_f16")):
-        vectors[TARGET] = random.integers(0, 1 << 32, (ROUNDS, 1, LANES), np.uint32)
+        vectors[TARGET] = random_words(random, ROUNDS, 1, LANES)
+    before = [f"s_mov_b32 vcc_lo, s{_SCALAR}"] if "vcc" in variant.kinds.values() else []
     before += [f"s_mov_b64 exec, {_EXEC[word]}" for word in variant.words if word in _EXEC]
-    result = names("v", int(TARGET[1:]), 2 if operation.result == "F" else 1)
-    floats = {"h": 16, "f": 32, "F": 32, "w": 0}[operation.result]
+    result = registers(int(TARGET[1:]), words_of(operation.result), "v")
+    text = f"{operation.name} {result}, {', '.join(texts)} {variant.tail}".rstrip()
     return Case(
         Form("vop3p", operation.name, variant.features),
-        f"{operation.name} {result}, {', '.join(texts)} {variant.tail}".rstrip(),
-        operation.processor,
-        vectors,
-        scalars,
-        (result,),
-        tuple(before),
+        *(text, operation.processor, vectors, scalars, (result,), tuple(before)),
         tolerance=_TOLERANCE.get(operation.name, 0.0),
-        floats=floats if operation.name != "v_pk_mov_b32" else 0,
+        floats=0 if operation.name == "v_pk_mov_b32" else FLOATS.get(operation.result, 0),
     )
 
 
-def generator(*words: object) -> np.random.Generator:
-    """Random numbers that depend on these words alone."""
-    return np.random.default_rng(zlib.crc32(" ".join(map(str, words)).encode()))
+def pairs(shape: Sequence[int], values: str, random: np.random.Generator) -> Words:
+    """Two of ``_halves`` in each word."""
+    low, high = (_halves(shape, values, random).view(np.uint16).astype(np.uint32) for _ in range(2))
+    return np.asarray(low | high << np.uint32(16))
 
 
-def names(kind: str, first: int, count: int) -> str:
-    """LLVM's name of registers in a row."""
-    return f"{kind}{first}" if count == 1 else f"{kind}[{first}:{first + count - 1}]"
-
-
-def halves(shape: Sequence[int], values: str, random: np.random.Generator) -> NDArray[np.float16]:
+def _halves(shape: Sequence[int], values: str, random: np.random.Generator) -> NDArray[np.float16]:
     """fp16: half of them special, the others of all sizes from 1/64 to 64."""
     special = SPECIAL16 if values == "plain" else SUBNORMAL16
     usual = random.standard_normal(shape) * np.exp2(random.integers(-6, 7, shape))
@@ -283,8 +282,7 @@ def _values(letter: str, shape: tuple[int, ...], values: str, random: np.random.
         every = random.integers(-0x8000, 0x8000, (2, *shape))
         both = np.where(random.random((2, *shape)) < 0.5, some, every).astype(np.uint16).astype(np.uint32)
         return np.asarray(both[0] | both[1] << np.uint32(16))
-    low, high = (halves(shape, values, random).view(np.uint16).astype(np.uint32) for _ in range(2))
-    words = low | high << np.uint32(16)
+    words = pairs(shape, values, random)
     if letter == "m":  # as fp32 they are numbers of some size as well
         plain = singles(shape, values, random).view(np.uint32)
         words[:4] = plain[:4]

@@ -7,7 +7,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from apuflow.conformance.case import MEMORY_BYTES, ROUNDS, Words
-from apuflow.conformance.scalar import generator, words
+from apuflow.conformance.inputs import LANE, ROUND, generator, words
+from apuflow.interpret.moves import width_of
 
 Features: TypeAlias = tuple[str, ...]
 """Words of :mod:`apuflow.forms.features`, in alphabetical order."""
@@ -17,12 +18,19 @@ BEGIN: Final = 2048
 """Where the lanes of a round begin in it: as far from its ends as an offset reaches."""
 LINE: Final = 64
 PAGE: Final = 4096
-_LANE: Final = np.arange(64, dtype=np.int64)[None, :]
-_ROUND: Final = np.arange(ROUNDS, dtype=np.int64)[:, None]
 
 EXEC: Final = 42
 """Scalar registers s42 and s43 hold the execution mask of a trial."""
 SET_EXEC: Final = f"s_mov_b64 exec, s[{EXEC}:{EXEC + 1}]"
+
+
+def size_of(kind: str) -> int:
+    """Bytes of a lane of ``load_dwordx2``, ``store_byte`` or ``atomic_add_x2``."""
+    if kind.startswith("atomic"):
+        return 8 if kind.endswith("x2") else 4
+    width = width_of(kind.partition("_")[2])
+    assert width is not None
+    return width.size
 
 
 def places(pattern: str, size: int, step: int = LINE) -> Words:
@@ -36,7 +44,7 @@ def places(pattern: str, size: int, step: int = LINE) -> Words:
     aligned = min(size & -size, 16)
     match pattern:
         case "strided":
-            inside = BEGIN + step * _LANE + 0 * _ROUND
+            inside = BEGIN + step * LANE + 0 * ROUND
         case "random_places":
             random = generator(pattern, size)
             order = np.argsort(random.random((ROUNDS, 64)), 1)
@@ -46,19 +54,17 @@ def places(pattern: str, size: int, step: int = LINE) -> Words:
                 + aligned * random.integers(0, (step - size) // aligned + 1, (ROUNDS, 64))
             )
         case "same_address":
-            inside = BEGIN + 0 * _LANE + 4 * aligned * _ROUND
+            inside = BEGIN + 0 * LANE + 4 * aligned * ROUND
         case "unaligned":
-            inside = (
-                BEGIN + step * _LANE + 1 + _LANE % 3 + 4 * (_LANE % ((step - size - 4) // 4)) + 0 * _ROUND
-            )
+            inside = BEGIN + step * LANE + 1 + LANE % 3 + 4 * (LANE % ((step - size - 4) // 4)) + 0 * ROUND
         case "across_lines":
-            inside = BEGIN + step * _LANE + step - (4 if size > 4 else size // 2) + 0 * _ROUND
+            inside = BEGIN + step * LANE + step - (4 if size > 4 else size // 2) + 0 * ROUND
         case "across_pages":
-            inside = BEGIN + size * _LANE + 0 * _ROUND
+            inside = BEGIN + size * LANE + 0 * ROUND
             inside[:, 5] = PAGE - (4 if size > 4 else size // 2)
         case _:
-            inside = BEGIN + size * _LANE + 0 * _ROUND
-    return (inside + REGION * _ROUND).astype(np.uint32)[:, None, :]
+            inside = BEGIN + size * LANE + 0 * ROUND
+    return (inside + REGION * ROUND).astype(np.uint32)[:, None, :]
 
 
 def masks(kind: str) -> Words:

@@ -11,12 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import PRIVATE_BYTES, ROUNDS, Case
+from apuflow.conformance.case import PRIVATE_BYTES, PROCESSORS, ROUNDS, Case
+from apuflow.conformance.inputs import flags, generator, registers
 from apuflow.conformance.memory import WAIT, masked
-from apuflow.conformance.places import Features, data
-from apuflow.conformance.scalar import PROCESSORS, generator, registers
+from apuflow.conformance.places import Features, data, size_of
 from apuflow.forms.form import Form
-from apuflow.interpret.moves import width_of
 from apuflow.interpret.opcodes import IsaName, opcodes
 
 _WORDS: Final = PRIVATE_BYTES // 4
@@ -48,21 +47,19 @@ def _words(kind: str, first: int) -> tuple[str, ...]:
 
 def _case(name: str, features: Features, isa: IsaName) -> Case:
     kind = name.partition("_")[2]
-    width = width_of(kind.partition("_")[2])
-    assert width is not None
-    count = max(1, width.size // 4)
+    size = size_of(kind)
+    count, step = max(1, size // 4), max(4, size)
     scalars, set_exec = masked(features)
     random = generator(name, *features)
     offset = 16 if "offset" in features else 0
-    steps = (PRIVATE_BYTES - offset - 4 * count) // max(4, width.size)
+    steps = (PRIVATE_BYTES - offset - 4 * count) // step
     shape = (ROUNDS, 1, 64) if "random_places" in features else (ROUNDS, 1, 1)
-    chosen = random.integers(0, steps + 1, shape) * max(4, width.size)
-    if width.size < 4:
-        chosen = chosen + random.integers(0, 4 // width.size, shape) * width.size
+    chosen = random.integers(0, steps + 1, shape) * step
+    if size < 4:
+        chosen = chosen + random.integers(0, 4 // size, shape) * size
     where = np.broadcast_to(chosen, (ROUNDS, 1, 64)).astype(np.uint32)
     vectors = {f"v{_HELD}": random.integers(0, 1 << 32, (ROUNDS, _WORDS, 64), np.uint64).astype(np.uint32)}
-    address = "off"
-    base = "off"
+    address = base = "off"
     if "saddr" in features:
         base = f"s{_SCALAR + 1}"
         scalars = {**scalars, base: where[:, :, 0]}
@@ -76,9 +73,7 @@ def _case(name: str, features: Features, isa: IsaName) -> Case:
     else:
         result = registers(_TARGET, count, "v")
         text, after = f"{name} {result}, {address}, {base}", ()
-    text += (f" offset:{offset}" if offset else "") + "".join(
-        f" {each}" for each in ("glc", "slc") if each in features
-    )
+    text += (f" offset:{offset}" if offset else "") + flags(features, "glc", "slc")
     before = (f"s_mov_b32 s{_SCALAR}, 0", *_words("store", _HELD), WAIT, *set_exec)
     form = Form("scratch", name, features)
     return Case(

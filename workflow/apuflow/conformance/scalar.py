@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.conformance.case import PROCESSORS, ROUNDS, Case, Words
+from apuflow.conformance.inputs import generator, registers, words
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 
-PROCESSORS: Final = {"gcn3": "gfx803", "vega": "gfx902"}
 _DEBUG = "it branches by bits that only a debugger sets"
 _FORKS = "it keeps a stack of execution masks that the interpreter does not have"
 NOT_GENERATED: Final[Mapping[str, str]] = {
@@ -56,23 +55,6 @@ _TO_SPECIAL: Final = frozenset(
     }
 )
 """Instructions that are tried with the targets VCC, M0 and EXEC."""
-
-
-def generator(*words: object) -> np.random.Generator:
-    """Random numbers that depend on these words alone."""
-    return np.random.default_rng(zlib.crc32(" ".join(map(str, words)).encode()))
-
-
-def registers(first: int, count: int, letter: str = "s") -> str:
-    """LLVM's name of registers in a row."""
-    return f"{letter}{first}" if count == 1 else f"{letter}[{first}:{first + count - 1}]"
-
-
-def words(values: Sequence[int], count: int) -> Words:
-    """Numbers as (ROUNDS, count) words of 32 bits."""
-    return np.array(
-        [[value >> 32 * number & 0xFFFFFFFF for number in range(count)] for value in values], np.uint32
-    )
 
 
 def cases(isa: IsaName) -> Iterator[Case]:
@@ -272,16 +254,8 @@ def _branch(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
     for kind, values in kinds.items() if name != "s_branch" else (("taken", (0, 0)),):
         each = [values[number % 2] for number in range(ROUNDS)]
         scalars = {f"s{_FLAG}": words(each, 1), f"s{_HELD}": words(each, 2)}
-        yield Case(
-            Form(encoding, name, (kind,)),
-            f"{name} 1",
-            PROCESSORS[isa],
-            {},
-            scalars,
-            _BRANCH_RESULTS,
-            (setting,),
-            _SKIPPED,
-        )
+        form, text = Form(encoding, name, (kind,)), f"{name} 1"
+        yield Case(form, text, PROCESSORS[isa], {}, scalars, _BRANCH_RESULTS, (setting,), _SKIPPED)
 
 
 def _jump(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
@@ -294,16 +268,9 @@ def _jump(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
         "s_call_b64": "s_call_b64 s[18:19], 1",
     }[name]
     read = () if name == "s_setpc_b64" else ("s_load_dword s22, s[18:19], 0x0", "s_waitcnt lgkmcnt(0)")
-    yield Case(
-        Form(encoding, name),
-        text,
-        PROCESSORS[isa],
-        {},
-        {},
-        (*_BRANCH_RESULTS, *(("s22",) if read else ())),
-        () if name in ("s_getpc_b64", "s_call_b64") else from_here,
-        (*_SKIPPED, *read),
-    )
+    results = (*_BRANCH_RESULTS, *(("s22",) if read else ()))
+    before = () if name in ("s_getpc_b64", "s_call_b64") else from_here
+    yield Case(Form(encoding, name), text, PROCESSORS[isa], {}, {}, results, before, (*_SKIPPED, *read))
 
 
 def _relative(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
@@ -312,27 +279,16 @@ def _relative(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
     step = [0, 2, 4, 6, 8, 10, 2, 0] if count == 2 else [0, 1, 2, 3, 5, 8, 13, 15]
     source = generator(name).integers(0, 1 << 32, (ROUNDS, 16), np.uint64).astype(np.uint32)
     scalars = {"s16": source, "s44": words(step, 1)}
-    yield _case(
-        Form(encoding, name),
-        f"{name} {registers(48, count)}, {registers(16, count)}",
-        isa,
-        scalars,
-        ("s[48:63]", "scc"),
-        *("s_mov_b32 m0, s44", "s_nop 0"),
-    )
+    text, before = f"{name} {registers(48, count)}, {registers(16, count)}", ("s_mov_b32 m0, s44", "s_nop 0")
+    yield _case(Form(encoding, name), text, isa, scalars, ("s[48:63]", "scc"), *before)
 
 
 def _mode(encoding: Encoding, name: str, isa: IsaName) -> Iterator[Case]:
     """The rounding of 32 bits is set to a value of its own, read back, and set back to 0."""
-    read, back = (
-        "s_getreg_b32 s20, hwreg(HW_REG_MODE, 0, 2)",
-        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 0",
-    )
-    setting = {
-        "s_getreg_b32": read,
-        "s_setreg_b32": "s_setreg_b32 hwreg(HW_REG_MODE, 0, 2), s16",
-        "s_setreg_imm32_b32": "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 2",
-    }[name]
+    field = "hwreg(HW_REG_MODE, 0, 2)"
+    read, back = f"s_getreg_b32 s20, {field}", f"s_setreg_imm32_b32 {field}, 0"
+    value = "2" if name == "s_setreg_imm32_b32" else "s16"
+    setting = read if name == "s_getreg_b32" else f"{name} {field}, {value}"
     case = _case(Form(encoding, name), setting, isa, {"s16": words([0, 1, 2, 3] * 2, 1)}, ("s20", "scc"))
     yield case if name == "s_getreg_b32" else replace(case, after=(read, back))
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.conformance.case import PROCESSORS, ROUNDS, Case, Words
+from apuflow.conformance.inputs import flags, generator, registers, words
 from apuflow.conformance.places import PAGE, REGION, Features, operands
-from apuflow.conformance.scalar import PROCESSORS, generator, registers, words
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import IsaName, opcodes
 
@@ -108,25 +108,25 @@ def _load(name: str, features: Features, isa: IsaName) -> Case:
     scalars[f"s{_OFFSET}"] = words([int(each) for each in moved], 1)
     if "m01" in features:
         before = (*before, f"s_mov_b32 m0, s{_OFFSET}")
-    register = "m0" if "m01" in features else f"s{_OFFSET}" if "soffset" in features else ""
-    place = (
-        f"{fixed:#x}"
-        if not register
-        else f"{register} offset:{fixed:#x}"
-        if "offset" in features
-        else register
-    )
-    return Case(
-        Form("smem", name, features),
-        f"{name} {target}, {base}, {place}" + (" glc" if "glc" in features else ""),
-        PROCESSORS[isa],
-        {},
-        scalars,
-        (target,),
-        before,
-        (_WAIT,),
-        memory=True,
-    )
+    place = "m0" if "m01" in features else f"s{_OFFSET}" if "soffset" in features else f"{fixed:#x}"
+    if "offset" in features and place != f"{fixed:#x}":
+        place += f" offset:{fixed:#x}"
+    text = f"{name} {target}, {base}, {place}{flags(features, 'glc')}"
+    return _case(name, features, text, isa, scalars, target, before)
+
+
+def _case(
+    name: str,
+    features: Features,
+    text: str,
+    isa: IsaName,
+    scalars: dict[str, Words],
+    result: str,
+    before: tuple[str, ...],
+    *after: str,
+) -> Case:
+    form, processor = Form("smem", name, features), PROCESSORS[isa]
+    return Case(form, text, processor, {}, scalars, (result,), before, (_WAIT, *after), memory=True)
 
 
 def _own_place() -> dict[str, Words]:
@@ -134,7 +134,7 @@ def _own_place() -> dict[str, Words]:
 
 
 def _store(name: str, features: Features, isa: IsaName) -> Case:
-    count, buffer = _count(name), "buffer" in name
+    count = _count(name)
     data, read = registers(_DATA, count), registers(_READ, count)
     fixed = 0x124 if "offset" in features else 0
     scalars = _own_place() | {
@@ -142,24 +142,15 @@ def _store(name: str, features: Features, isa: IsaName) -> Case:
     }
     before: tuple[str, ...] = _OWN_BASE
     base, place = registers(_BASE, 2), f"{fixed:#x}"
-    if buffer:
+    if "buffer" in name:
         before = (*_DESCRIPTOR, f"s_add_u32 s56, s56, s{_BASE}", "s_addc_u32 s57, s57, 0", *_OWN_BASE)
         base = "s[56:59]"
     if "m01" in features:
         place, before = "m0", (*before, "s_movk_i32 m0, 0x48")
         fixed = 0x48
     back = f"s_load_dword{name.rpartition('_dword')[2]} {read}, {registers(_BASE, 2)}, {fixed:#x}"
-    return Case(
-        Form("smem", name, features),
-        f"{name} {data}, {base}, {place}",
-        PROCESSORS[isa],
-        {},
-        scalars,
-        (read,),
-        before,
-        (_WAIT, back, _WAIT),
-        memory=True,
-    )
+    text = f"{name} {data}, {base}, {place}"
+    return _case(name, features, text, isa, scalars, read, before, back, _WAIT)
 
 
 def _atomic(name: str, features: Features, isa: IsaName) -> Case:
@@ -170,27 +161,15 @@ def _atomic(name: str, features: Features, isa: IsaName) -> Case:
     scalars = _own_place() | {f"s{_TARGET}": values[1], "s28": values[0]}
     if "cmpswap" in name:
         scalars[f"s{_TARGET + count}"] = values[2]
-    buffer = "buffer" in name
-    before: tuple[str, ...] = (*_OWN_BASE, f"v_mov_b32 v4, s{_BASE}", f"v_mov_b32 v5, s{_BASE + 1}")
-    before = (*before, *(f"v_mov_b32 v{8 + each}, s{28 + each}" for each in range(count)))
-    before = (
-        *before,
-        f"flat_store_dword{'x2' if size == 8 else ''} v[4:5], {registers(8, count, 'v')}",
-        _WAIT,
+    before: tuple[str, ...] = (
+        *(*_OWN_BASE, f"v_mov_b32 v4, s{_BASE}", f"v_mov_b32 v5, s{_BASE + 1}"),
+        *(f"v_mov_b32 v{8 + each}, s{28 + each}" for each in range(count)),
+        *(f"flat_store_dword{'x2' if size == 8 else ''} v[4:5], {registers(8, count, 'v')}", _WAIT),
     )
     base = registers(_BASE, 2)
-    if buffer:
+    if "buffer" in name:
         before = (*before, *_DESCRIPTOR, f"s_mov_b32 s56, s{_BASE}")
         base = "s[56:59]"
     target = registers(_TARGET, count * (2 if "cmpswap" in name else 1))
-    return Case(
-        Form("smem", name, features),
-        f"{name} {target}, {base}, 0x0" + (" glc" if "glc" in features else ""),
-        PROCESSORS[isa],
-        {},
-        scalars,
-        (registers(_TARGET, count),),
-        before,
-        (_WAIT, "s_dcache_wb", _WAIT),
-        memory=True,
-    )
+    text, result = f"{name} {target}, {base}, 0x0{flags(features, 'glc')}", registers(_TARGET, count)
+    return _case(name, features, text, isa, scalars, result, before, "s_dcache_wb", _WAIT)

@@ -17,8 +17,8 @@ import numpy as np
 
 from apuflow.configure import Release
 from apuflow.configure.option_rules import defaults
-from apuflow.conformance.assemble import LANES, Assembled, build_object, memory_content
-from apuflow.conformance.case import MEMORY_BYTES, ROUNDS
+from apuflow.conformance.assemble import Assembled, build_object, memory_content
+from apuflow.conformance.case import LANES, MEMORY_BYTES, ROUNDS
 from apuflow.conformance.expected import PER_OBJECT, Values
 from apuflow.containers.job import ContainerEngine, Exit, Job, Limits, Mount, Sample
 from apuflow.containers.shared_start import IDLE_SECONDS, SharedStart
@@ -27,14 +27,7 @@ from apuflow.core.errors import EngineError
 from apuflow.core.owner import Labels, Owner
 from apuflow.core.scalar import Scalar
 from apuflow.engines.simulated import gem5_of, mounts
-from apuflow.launcher.dispatch_list import (
-    Argument,
-    Buffer,
-    Contents,
-    Dispatch,
-    DispatchList,
-    Dump,
-)
+from apuflow.launcher.dispatch_list import Argument, Buffer, Contents, Dispatch, DispatchList, Dump
 from apuflow.launcher.plan import DIRECTORY, LIST
 from apuflow.launcher.program import build_launcher, sources_identity
 from apuflow.prepare import stages
@@ -123,11 +116,8 @@ class Simulator:
     @cached_property
     def _options(self) -> Mapping[str, Scalar]:
         known = defaults(self.release.options_of)
-        return {
-            **known,
-            **{key: value for key, value in _MACHINE.items() if key in known},
-            "gfx-version": self.gfx,
-        }
+        smallest = {key: value for key, value in _MACHINE.items() if key in known}
+        return {**known, **smallest, "gfx-version": self.gfx}
 
     @cached_property
     def _files(self) -> Mapping[str, str]:
@@ -190,9 +180,8 @@ class Simulator:
         if exit_ is None:
             return ENDLESS
         if exit_.stopped is not None:
-            raise EngineError(
-                f"gem5 was stopped: {exit_.stopped}", file=directory, remedy="start again: it goes on"
-            )
+            stopped, remedy = f"gem5 was stopped: {exit_.stopped}", "start again: it goes on"
+            raise EngineError(stopped, file=directory, remedy=remedy)
         if "apuflow-launcher: error:" in printed[0] + printed[1]:
             raise EngineError("the launcher refused its list", file=directory, value=printed[0][-500:])
         text = "\n".join(printed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,8 +168,13 @@ def described(each: Judged) -> str:
 
 def counts(deciding: Sequence[Judged]) -> Iterator[str]:
     """Forms by encoding and verdict."""
-    table = dict(counted(deciding))
-    table["all"] = {verdict: sum(numbers[verdict] for numbers in table.values()) for verdict in WEIGHT}
-    yield f"{'':8}" + "".join(f"{verdict:>9}" for verdict in WEIGHT)
-    for name, numbers in table.items():
-        yield f"{name:8}" + "".join(f"{numbers[verdict]:>9,}" for verdict in WEIGHT)
+    found = dict(counted(deciding))
+    found["all"] = {verdict: sum(numbers[verdict] for numbers in found.values()) for verdict in WEIGHT}
+    return shown(found, 8)
+
+
+def shown(found: Mapping[str, Mapping[str, int]], width: int) -> Iterator[str]:
+    """A table of numbers by verdict; ``width``: of its names."""
+    yield " " * width + "".join(f"{verdict:>9}" for verdict in WEIGHT)
+    for name, numbers in found.items():
+        yield f"{name:{width}}" + "".join(f"{numbers[verdict]:>9,}" for verdict in WEIGHT)

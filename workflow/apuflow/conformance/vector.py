@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.conformance.case import PROCESSORS, ROUNDS, Case, Words
+from apuflow.conformance.inputs import generator, random_words, registers
 from apuflow.conformance.vector_lanes import OWN
 from apuflow.conformance.vector_operands import (
     EXEC_SOURCE,
@@ -22,12 +23,11 @@ from apuflow.conformance.vector_operands import (
     variants,
 )
 from apuflow.conformance.vector_rules import BITS, Column, has_range
-from apuflow.conformance.vector_values import generator, registers_of, scalar_values, values
+from apuflow.conformance.vector_values import registers_of, scalar_values, values
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding, IsaName, opcodes
 from apuflow.interpret.vector import meaning
 
-PROCESSORS: Final = {"gcn3": "gfx803", "vega": "gfx902"}
 _GRAPHICS = "graphics: it reads parameters of triangles from LDS, which only the rasterizer writes"
 NOT_GENERATED: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -80,13 +80,9 @@ def cases(isa: IsaName) -> Iterator[Case]:
         if encoding not in _VECTOR_ENCODINGS or name in NOT_GENERATED or _ELSEWHERE.match(name):
             continue
         alone = encoding == "vop3" and name not in short
-        suffix = (
-            ""
-            if alone or (_BARE.match(name) and encoding != "vop3")
-            else "_e64"
-            if encoding == "vop3"
-            else "_e32"
-        )
+        suffix = "_e64" if encoding == "vop3" else "_e32"
+        if alone or (_BARE.match(name) and encoding != "vop3"):
+            suffix = ""
         plain = _CARRIES.fullmatch(name) if isa == "gcn3" else None
         known_as = f"v_{plain[1]}_co_u32" if plain else name
         if own := OWN.get(known_as):
@@ -111,9 +107,9 @@ def _suffix(variant: Variant, plain: str) -> str:
     return next((f"_{word}" for word in ("sdwa", "dpp") if word in variant.words), plain)
 
 
-def registers(letter: str, first: int, bits: int) -> str:
-    """LLVM's name of registers in a row."""
-    return f"{letter}{first}" if bits <= 32 else f"{letter}[{first}:{first + bits // 32 - 1}]"
+def _words(letter: str) -> int:
+    """Registers of an operand."""
+    return -(-BITS[letter] // 32)
 
 
 def _case(operation: Operation, variant: Variant, isa: IsaName, suffix: str) -> Case | None:
@@ -138,7 +134,7 @@ def _case(operation: Operation, variant: Variant, isa: IsaName, suffix: str) -> 
     if operation.accumulates:
         vectors[f"v{_TARGET}"] = registers_of(letters[-1], columns[-1], None, name)
     elif "unused:preserve" in variant.words:
-        vectors[f"v{_TARGET}"] = generator(name).integers(0, 1 << 32, (ROUNDS, 1, 64), np.uint32)
+        vectors[f"v{_TARGET}"] = random_words(generator(name), ROUNDS, 1, 64)
     if "m" in letters:
         before += _masks(operation, variant, columns[letters.index("m")], scalars)
     low, high = EXECUTION.get(variant.execution, EXEC_SOURCE if "exec" in _names(variant) else (None, None))
@@ -152,13 +148,7 @@ def _case(operation: Operation, variant: Variant, isa: IsaName, suffix: str) -> 
         after = (f"s_and_b64 {flag}, {flag}, s[{_ACTIVE}:{_ACTIVE + 1}]",)
     return Case(
         Form(operation.encoding, name, variant.features),
-        text,
-        PROCESSORS[isa],
-        vectors,
-        scalars,
-        results,
-        tuple(before),
-        after,
+        *(text, PROCESSORS[isa], vectors, scalars, results, tuple(before), after),
         tolerance=next((ulps for pattern, ulps in _TOLERANCE if pattern.fullmatch(name)), 0.0),
         floats=_floats(operation, variant),
     )
@@ -191,7 +181,7 @@ def _fixed(
         letter = operation.letters[place]
         if letter == "m":
             continue
-        words = -(-BITS[letter] // 32)
+        words = _words(letter)
         if kind in ("constant", "zero", "float", "literal"):
             fixed[place] = [fixed_bits(letter, kind, text)] * ROUNDS
             continue
@@ -228,9 +218,7 @@ def _masks(operation: Operation, variant: Variant, column: Column, scalars: dict
     scalars[f"s{_MASK}"] = np.stack([every & np.uint64(0xFFFFFFFF), every >> np.uint64(32)], 1).astype(
         np.uint32
     )
-    in_vcc = (
-        operation.encoding != "vop3" or operation.name.startswith("v_div_fmas") or "vcc" in _names(variant)
-    )
+    in_vcc = operation.encoding != "vop3" or fmas or "vcc" in _names(variant)
     return [f"s_mov_b64 vcc, s[{_MASK}:{_MASK + 1}]"] if in_vcc else []
 
 
@@ -243,7 +231,7 @@ def _written(operation: Operation, variant: Variant, suffix: str) -> tuple[str, 
     flag = f"s[{_FLAG}:{_FLAG + 1}]" if not short or variant.scalar_result else "vcc"
     operands, results = [], []
     for letter in operation.results:
-        operands.append(flag if letter == "m" else registers("v", _TARGET, BITS[letter]))
+        operands.append(flag if letter == "m" else registers(_TARGET, _words(letter), "v"))
         results.append(operands[-1])
     if operation.name == "v_mad_i64_i32":
         results.pop()  # the manual does not say what the flag is
@@ -263,7 +251,7 @@ def _operand(operation: Operation, variant: Variant, place: int, letter: str) ->
     if letter == "m":
         return "vcc" if kind or operation.encoding != "vop3" else f"s[{_MASK}:{_MASK + 1}]"
     if kind == "scalar":
-        return registers("s", _SCALAR + 4 * place, BITS[letter])
+        return registers(_SCALAR + 4 * place, _words(letter))
     if kind in ("vcc", "exec"):
         return kind if wide else f"{kind}_lo"
-    return (text or kind) if kind else registers("v", _FIRST + 4 * place, BITS[letter])
+    return (text or kind) if kind else registers(_FIRST + 4 * place, _words(letter), "v")

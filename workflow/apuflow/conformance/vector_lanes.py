@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from apuflow.conformance.case import ROUNDS, Case, Words
+from apuflow.conformance.inputs import generator, random_words
 from apuflow.conformance.vector_operands import EXECUTION
-from apuflow.conformance.vector_values import generator
 from apuflow.forms.form import Form
 from apuflow.interpret.opcodes import Encoding
 
@@ -20,7 +21,7 @@ _INDICES = np.array([0, 1, 2, 3, 4, 5, 6, 7], np.uint32)[:, None]
 
 
 def _random(name: str, *shape: int) -> Words:
-    return generator(name).integers(0, 1 << 32, shape, np.uint32)
+    return random_words(generator(name), *shape)
 
 
 def _masked(execution: str) -> tuple[str, ...]:
@@ -35,10 +36,15 @@ def _idle(encoding: Encoding, name: str, text: str, processor: str) -> Iterator[
 
 
 def _first_lane(encoding: Encoding, name: str, text: str, processor: str) -> Iterator[Case]:
-    vectors = {"v10": _random(name, ROUNDS, 1, 64)}
+    case = Case(Form(encoding, name), f"{text} s20, v10", processor, {"v10": _random(name, ROUNDS, 1, 64)})
+    return _by_masks(replace(case, results=("s20",)))
+
+
+def _by_masks(case: Case, words: Iterable[str] = ()) -> Iterator[Case]:
+    """A trial with all lanes, and with each execution mask; ``words``: features of all."""
     for each in ("", *EXECUTION):
-        form = Form(encoding, name, (each,) if each else ())
-        yield Case(form, f"{text} s20, v10", processor, vectors, {}, ("s20",), _masked(each))
+        form = case.form._replace(features=tuple(sorted({*words, each} - {""})))
+        yield replace(case, form=form, before=(*case.before, *_masked(each)))
 
 
 _READ: Final[tuple[tuple[str, ...], ...]] = (
@@ -65,26 +71,21 @@ def _lane(encoding: Encoding, name: str, text: str, processor: str) -> Iterator[
     for operands, *words in _READ if reads else _WRITTEN:
         before = tuple(each for key, each in _HOLD.items() if key in operands)
         goal, result = (f"s20, v10, {operands}", "s20") if reads else (f"v2, {operands}", "v2")
-        for execution in ("", *EXECUTION) if "24" in operands else ("",):
-            form = Form(encoding, name, tuple(sorted({*words, execution} - {""})))
-            started = (*before, *_masked(execution))
-            yield Case(form, f"{text} {goal}", processor, vectors, scalars, (result,), started)
+        form = Form(encoding, name, tuple(sorted(words)))
+        case = Case(form, f"{text} {goal}", processor, vectors, scalars, (result,), before)
+        yield from _by_masks(case, words) if "24" in operands else (case,)
 
 
 def _swap(encoding: Encoding, name: str, text: str, processor: str) -> Iterator[Case]:
     vectors = {each: _random(name + each, ROUNDS, 1, 64) for each in ("v2", "v10")}
-    for each in ("", *EXECUTION):
-        form = Form(encoding, name, (each,) if each else ())
-        yield Case(form, f"{text} v2, v10", processor, vectors, {}, ("v2", "v10"), _masked(each))
+    return _by_masks(Case(Form(encoding, name), f"{text} v2, v10", processor, vectors, {}, ("v2", "v10")))
 
 
 def _relative(encoding: Encoding, name: str, text: str, processor: str) -> Iterator[Case]:
     """V_MOVREL: registers whose number M0 raises."""
     vectors = {each: _random(name + each, ROUNDS, 8, 64) for each in ("v2", "v10")}
-    for each in ("", *EXECUTION):
-        form = Form(encoding, name, (each,) if each else ())
-        before = (_HOLD["m0"], *_masked(each))
-        yield Case(form, f"{text} v2, v10", processor, vectors, {"s44": _INDICES}, ("v[2:9]",), before)
+    given = (f"{text} v2, v10", processor, vectors, {"s44": _INDICES}, ("v[2:9]",), (_HOLD["m0"],))
+    return _by_masks(Case(Form(encoding, name), *given))
 
 
 OWN: Final[Mapping[str, Own]] = {

@@ -43,10 +43,9 @@ def numbers(letter: str, column: Column) -> NDArray[np.float64]:
         return (narrow.view(kind) if letter in "hfd" else narrow).astype(np.float64)
 
 
-def _normal(letter: str) -> float:
-    return {"h": 2.0**-14, "f": 2.0**-126, "d": 2.0**-1022}[letter]
-
-
+_NORMAL: Final = {"h": 2.0**-14, "f": 2.0**-126, "d": 2.0**-1022}
+"""The least normal float."""
+_LEAST_FRACTION: Final = {"h": 2.0**-11, "f": 2.0**-24, "d": 2.0**-53}
 FLUSHES: Final = re.compile(
     r"v_(exp|log|rcp|rsq|sqrt|sin|cos)(_legacy|_iflag)?_f(32|64)|v_(mac|mad|madmk|madak)(_legacy)?_f(16|32)"
 )
@@ -65,7 +64,7 @@ def allowed(name: str, letters: str, columns: Sequence[Column], words: frozenset
         return good
     tiny = np.zeros_like(good)
     for x, letter, _ in floats:
-        tiny |= (x != 0) & (np.abs(x) < _normal(letter))
+        tiny |= (x != 0) & (np.abs(x) < _NORMAL[letter])
     if FLUSHES.fullmatch(name) or not words & {"any", "subnormal"}:
         good &= ~tiny
     if "subnormal" in words:
@@ -110,18 +109,6 @@ Rule: TypeAlias = Callable[[str, Numbers, Sequence[Column], str], Any]
 """Rows that a rule allows, from the name, numbers, bits and letters of the sources."""
 
 
-def _exponential(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
-    return (np.abs(xs[0]) <= (14 if letters[0] == "h" else 126)) | ~np.isfinite(xs[0])
-
-
-def _logarithm(_name: str, xs: Numbers, *_: object) -> Any:
-    return (np.abs(xs[0] - 1) > 0.1) | (xs[0] == 1)
-
-
-def _reciprocal(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
-    return (np.abs(xs[0]) < 0.25 / _normal(letters[0])) | ~np.isfinite(xs[0])
-
-
 def _circle(name: str, xs: Numbers, *_: object) -> Any:
     inside = np.abs(xs[0]) <= 8
     turns = 2 * np.pi * np.where(inside, xs[0], 0)
@@ -152,27 +139,6 @@ def _legacy(name: str, xs: Numbers, *_: object) -> Any:
     return ~(zero & (signs | np.isnan(xs[0] + xs[1]))) & ((xs[2] != 0) if "mad" in name else True)
 
 
-def _fraction_part(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
-    return (np.abs(xs[0]) >= {"h": 2.0**-11, "f": 2.0**-24, "d": 2.0**-53}[letters[0]]) | (xs[0] == 0)
-
-
-def _halves_up(_name: str, xs: Numbers, *_: object) -> Any:
-    return (np.abs(xs[0]) < 2.0**20) | (np.abs(xs[0]) >= 2.0**31)
-
-
-def _whole(_name: str, xs: Numbers, *_: object) -> Any:
-    return ~np.isnan(xs[0])
-
-
-def _scale(_name: str, xs: Numbers, *_: object) -> Any:
-    return np.isfinite(xs[1]) & np.isfinite(xs[2])
-
-
-def _fused(_name: str, xs: Numbers, *_: object) -> Any:
-    sizes = [(np.abs(x) > 2.0**-20) & (np.abs(x) < 2.0**20) for x in xs[:3]]
-    return np.logical_and.reduce(sizes)
-
-
 def _fixup(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) -> Any:
     apart = {"h": -12, "f": -120, "d": -1000}[letters[0]]
     with np.errstate(all="ignore"):
@@ -181,19 +147,28 @@ def _fixup(_name: str, xs: Numbers, _columns: Sequence[Column], letters: str) ->
 
 
 _TABLE: Final[tuple[tuple[str, Rule], ...]] = (
-    (r"v_exp(_legacy)?_f\d\d", _exponential),
-    (r"v_log(_legacy)?_f\d\d", _logarithm),
-    (r"v_rcp(_iflag)?_f\d\d", _reciprocal),
+    (
+        r"v_exp(_legacy)?_f\d\d",
+        lambda _n, xs, _c, of: (np.abs(xs[0]) <= (14 if of[0] == "h" else 126)) | ~np.isfinite(xs[0]),
+    ),
+    (r"v_log(_legacy)?_f\d\d", lambda _n, xs, *_: (np.abs(xs[0] - 1) > 0.1) | (xs[0] == 1)),
+    (
+        r"v_rcp(_iflag)?_f\d\d",
+        lambda _n, xs, _c, of: (np.abs(xs[0]) < 0.25 / _NORMAL[of[0]]) | ~np.isfinite(xs[0]),
+    ),
     (r"v_(sin|cos)_f\d\d", _circle),
     (EXACT.pattern, _exact),
     (r"v_(min|max|min3|max3|med3)_f\d\d", _extreme),
     (r"v_(mul|mad)_legacy_f32", _legacy),
-    (r"v_fract_f\d\d", _fraction_part),
-    (r"v_cvt_rpi_i32_f32", _halves_up),
-    (r"v_cvt_(rpi|flr)_i32_f32", _whole),
+    (r"v_fract_f\d\d", lambda _n, xs, _c, of: (np.abs(xs[0]) >= _LEAST_FRACTION[of[0]]) | (xs[0] == 0)),
+    (r"v_cvt_rpi_i32_f32", lambda _n, xs, *_: (np.abs(xs[0]) < 2.0**20) | (np.abs(xs[0]) >= 2.0**31)),
+    (r"v_cvt_(rpi|flr)_i32_f32", lambda _n, xs, *_: ~np.isnan(xs[0])),
     (r"v_pack_b32_f16", lambda _n, xs, *_: ~np.isnan(xs[0] + xs[1])),
-    (r"v_div_scale_f\d\d", _scale),
-    (r"v_div_fmas_f\d\d", _fused),
+    (r"v_div_scale_f\d\d", lambda _n, xs, *_: np.isfinite(xs[1]) & np.isfinite(xs[2])),
+    (
+        r"v_div_fmas_f\d\d",
+        lambda _n, xs, *_: np.all([(np.abs(x) > 2.0**-20) & (np.abs(x) < 2.0**20) for x in xs[:3]], axis=0),
+    ),
     (r"v_div_fixup(_legacy)?_f\d\d", _fixup),
 )
 _RULES: Final = tuple((re.compile(pattern), rule) for pattern, rule in _TABLE)

@@ -7,17 +7,16 @@ Where the manual leaves a result open, as of sines of large numbers, no such val
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from apuflow.conformance.case import ROUNDS, Words
+from apuflow.conformance.case import LANES, ROUNDS, Words
+from apuflow.conformance.inputs import generator
 from apuflow.conformance.vector_rules import BITS, EXACT, FRACTION, KINDS, Column, allowed, number
 
-LANES: Final = 64
 _CANDIDATES, _TRIED = 1500, 400
 """Random rows beside the special ones; rows that are tried where a source has one value for all lanes."""
 _TURNING_POINTS: Final = (
@@ -45,11 +44,6 @@ class Part(NamedTuple):
         return {"B": 8, "W": 16}.get(self.select[0], 32)
 
 
-def generator(*words: object) -> np.random.Generator:
-    """Random numbers that depend on these words alone."""
-    return np.random.default_rng(zlib.crc32(" ".join(map(str, words)).encode()))
-
-
 @cache
 def _special(letter: str, subnormal: bool) -> tuple[int, ...]:
     bits = BITS[letter]
@@ -60,16 +54,8 @@ def _special(letter: str, subnormal: bool) -> tuple[int, ...]:
     fraction = FRACTION[bits]
     lowest, infinity = 1 << fraction, (1 << bits - 1) - (1 << fraction)
     one = number(letter, 1.0)
-    finite = [
-        0,
-        lowest,
-        one - lowest,
-        one,
-        one + 1,
-        one + lowest // 2,
-        one + lowest + lowest // 4,
-        infinity - 1,
-    ]
+    near_one = (one - lowest, one, one + 1, one + lowest // 2, one + lowest + lowest // 4)
+    finite = [0, lowest, *near_one, infinity - 1]
     if subnormal:
         finite = [1, lowest // 2 + 1, lowest - 1, 3, lowest, 0, one, one + 2 * lowest]
     signed = [value | minus for value in finite for minus in (0, sign)]

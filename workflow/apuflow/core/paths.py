@@ -188,6 +188,8 @@ kernel_object = PathPattern("cachefiles/objects/{gfx}/{name}.o", name="{object}"
 """One compiled MIOpen kernel."""
 launch_profiles = PathPattern("build/profiles/{name}.json")
 """What each launch of a program of the user's does, for the preview."""
+device_library = PathPattern("build/device/{content}")
+"""Directory of a shared library that stands in for a GPU's runtime."""
 kernel_assembly = PathPattern("cachefiles/assembly/{name}.s", name="{assembly}")
 """One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
 product_table = PathPattern("cachefiles/rocblas/{name}.dat", name="{table}")

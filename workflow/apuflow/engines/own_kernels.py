@@ -84,14 +84,14 @@ class OwnKernels(Program[KernelsWorkload]):
         known = tools.known(point.gfx)
         block = int(point.options["vreg-min-alloc"])
         found = refused(program, kernels, codes, point.gfx, release.options_of, known.tables, block)
-        check_refused(found, program, point.gfx, paths.workload_file(point.workload))
+        check_refused(found, program, point.gfx, paths.workload_file(point.described_by))
         names = [launch.kernel for launch in program.launches]
         matrix = {each: matrix_code(path, point.gfx, names) for each, path in codes.items()}
         if release.capabilities.matrix_cycles != "none" and any(matrix.values()):
             raise ConfigError(
                 f"gem5 {release.name} has no times of matrix instructions for {gpu(point.gfx).told}, which "
                 "it is told, and ends at the first",
-                file=paths.workload_file(point.workload),
+                file=paths.workload_file(point.described_by),
                 key="release",
                 remedy="a release without times of them, such as v24.1; or engine preview",
             )
@@ -158,9 +158,9 @@ def check_launch(kernel: Kernel, launch: OwnLaunch, point: Point) -> None:
     if not wrong and not overflows:
         return
     raise ConfigError(
-        f"{point.workload} cannot run at {point.id}: "
+        f"{point.described_by} cannot run at {point.id}: "
         + "; ".join([*wrong, *(f"{each.message} ({each.option})" for each in overflows)]),
-        file=paths.workload_file(point.workload),
+        file=paths.workload_file(point.described_by),
         key=overflows[0].option if overflows else "launches",
         remedy=f"at least {overflows[0].needed}" if overflows else "change the launch or the kernel",
     )

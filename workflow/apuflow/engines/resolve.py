@@ -143,6 +143,11 @@ class Resolver:
             workgroups=workgroups,
         )
 
+    def gfx(self, machine: Assignment) -> str:
+        """The GPU of a machine; "": something is wrong with it (noted)."""
+        found = self._machine(machine)
+        return found.gfx if found is not None else ""
+
     # options -------------------------------------------------------------------------------------------
 
     def _resolve_machine(self, assignment: Assignment) -> _Machine | None:

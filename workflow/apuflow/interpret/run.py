@@ -16,7 +16,7 @@ from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.blocks import Block, compile_block
 from apuflow.interpret.encodings import Instruction, Program
 from apuflow.interpret.image import Image, Start
-from apuflow.interpret.state import LANES, Bits, Lds, Memory, Watch, Waves
+from apuflow.interpret.state import LANES, Bits, Lds, Memory, Place, Watch, Waves
 
 Extent = tuple[int, int, int]
 _Place = tuple[int, int]
@@ -79,33 +79,63 @@ class Executed:
         return sum(self.instructions.values())
 
 
+def _image_bytes(image: Image) -> int:
+    """Of its memory; instructions are fetched ahead of those that run."""
+    return len(image.data) + 256
+
+
+def _private_bytes(images: Iterable[Image]) -> int:
+    """Private memory of all wavefronts that run at once."""
+    private = max((start.private for image in images for start in image.kernels.values()), default=0)
+    return -(-private // 4) * 4 * LANES * BATCH * _SLOTS
+
+
 class Machine:
     """Memory with buffers and code objects, on which kernels run.
 
     Args:
         buffers: bytes of each.
         images: code objects.
+        memory: where all of it goes; None: memory of its own.
     """
 
-    def __init__(self, buffers: Mapping[str, int], images: Sequence[Image]) -> None:
-        self.images = images
-        private = max((start.private for image in images for start in image.kernels.values()), default=0)
+    def __init__(
+        self, buffers: Mapping[str, int], images: Sequence[Image], memory: Memory | None = None
+    ) -> None:
+        self.images = list(images)
         sizes = dict(buffers)
         for number, image in enumerate(images):
-            sizes[f"code object {number}"] = len(image.data) + 256
+            sizes[f"code object {number}"] = _image_bytes(image)
         sizes["kernel arguments"] = _ARGUMENT_BYTES
         sizes["dispatch packet"] = 256
-        self._private = -(-private // 4) * 4 * LANES
-        if private:
-            sizes["private memory"] = self._private * BATCH * _SLOTS
-        self.memory = Memory(sizes)
-        self.programs = []
-        for number, image in enumerate(images):
-            view = self.memory.view(f"code object {number}")
-            view[: len(image.data)] = np.frombuffer(image.data, np.uint8)
-            address = self.memory.places[f"code object {number}"].address
-            words = np.frombuffer(image.data[: len(image.data) // 4 * 4], np.uint32).tolist()
-            self.programs.append(Program(words, address, image.isa))
+        if private := _private_bytes(images):
+            sizes["private memory"] = private
+        if memory is None:
+            memory = Memory(sizes)
+        else:
+            for name, size in sizes.items():
+                memory.add(name, size)
+        self.memory = memory
+        self.programs = [self._program(number) for number in range(len(images))]
+
+    def load(self, image: Image) -> Place:
+        """One more code object, whose number is that of those before it; where it lies."""
+        number = len(self.images)
+        self.images.append(image)
+        place = self.memory.add(f"code object {number}", _image_bytes(image))
+        self.programs.append(self._program(number))
+        private, present = _private_bytes([image]), self.memory.places.get("private memory")
+        if private > (present.size if present else 0):
+            if present:
+                self.memory.remove(present.name)
+            self.memory.add("private memory", private)
+        return place
+
+    def _program(self, number: int) -> Program:
+        image, place = self.images[number], self.memory.places[f"code object {number}"]
+        self.memory.view(place.name)[: len(image.data)] = np.frombuffer(image.data, np.uint8)
+        words = np.frombuffer(image.data[: len(image.data) // 4 * 4], np.uint32).tolist()
+        return Program(words, place.address, image.isa)
 
     def run(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import bisect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -20,6 +21,11 @@ EXEC: Final = 126
 _PAGE: Final = 4096
 _BASE: Final = 1 << 32
 """Address of the first page of memory."""
+
+
+def _reserved(size: int) -> int:
+    """Bytes of the pages of a buffer, and of one that belongs to none."""
+    return (-(-size // _PAGE) + 1) * _PAGE
 
 
 class OutOfBounds(EngineError):
@@ -40,26 +46,55 @@ class Memory:
 
     Args:
         sizes: bytes of each buffer, by its name.
+        data: where they lie, its first byte at address ``base``; None: as many bytes as they need.
     """
 
-    def __init__(self, sizes: dict[str, int]) -> None:
+    def __init__(
+        self, sizes: Mapping[str, int], data: NDArray[np.uint8] | None = None, base: int = _BASE
+    ) -> None:
         self.places: dict[str, Place] = {}
-        end = 0
+        self.base = base
+        if data is None:
+            data = np.zeros(max(sum(map(_reserved, sizes.values())), _PAGE) + 16, np.uint8)
+        self.bytes = data
+        self.words = data[: len(data) // 4 * 4].view(np.uint32)
+        self.limits = np.zeros(len(data) // _PAGE + 1, np.int64)
+        self._end = 0
+        self._order: list[Place] = []
+        """All that have been, by address."""
         for name, size in sizes.items():
-            self.places[name] = Place(name, _BASE + end, size)
-            end += (-(-size // _PAGE) + 1) * _PAGE
-        self.bytes = np.zeros(max(end, _PAGE) + 16, np.uint8)
-        self.words = self.bytes[: len(self.bytes) // 4 * 4].view(np.uint32)
-        self.limits = np.zeros(len(self.bytes) // _PAGE + 1, np.int64)
-        for place in self.places.values():
-            first = place.address - _BASE >> 12
-            last = first + -(-place.size // _PAGE)
-            self.limits[first:last] = place.address - _BASE + place.size
+            self.add(name, size)
+
+    def add(self, name: str, size: int) -> Place:
+        """One more buffer, behind all that have been; raises EngineError where no room is left."""
+        first, end = self._end, self._end + _reserved(size)
+        if end > len(self.bytes):
+            raise EngineError("no memory is left", key=name, value=f"{size:,} bytes")
+        self.limits[first >> 12 : first + size + _PAGE - 1 >> 12] = first + size
+        self.places[name] = Place(name, self.base + first, size)
+        self._end = end
+        self._order.append(self.places[name])
+        return self.places[name]
+
+    def remove(self, name: str) -> None:
+        """Forget a buffer; no other gets its addresses."""
+        place = self.places.pop(name)
+        first = place.address - self.base
+        self.limits[first >> 12 : first + place.size + _PAGE - 1 >> 12] = 0
+
+    def owner(self, address: int) -> str | None:
+        """Name of the buffer that an address lies in."""
+        if not 0 <= address - self.base < self._end:
+            return None
+        found = bisect.bisect_right(self._order, address, key=lambda each: each.address) - 1
+        place = self._order[found]
+        inside = address < place.address + max(place.size, 1) and self.places.get(place.name) is place
+        return place.name if inside else None
 
     def view(self, name: str) -> NDArray[np.uint8]:
         """The bytes of a buffer; what is written there is seen by the kernels."""
         place = self.places[name]
-        return self.bytes[place.address - _BASE :][: place.size]
+        return self.bytes[place.address - self.base :][: place.size]
 
     def offsets(self, addresses: NDArray[Any], size: int) -> NDArray[np.int64]:
         """Where addresses stand in ``bytes``.
@@ -67,7 +102,7 @@ class Memory:
         Raises:
             OutOfBounds: ``size`` bytes from one of them are not inside a buffer.
         """
-        places = addresses.astype(np.int64) - _BASE
+        places = addresses.astype(np.int64) - self.base
         if len(places) and (
             places.min() < 0
             or places.max() >= len(self.bytes)
@@ -78,7 +113,7 @@ class Memory:
 
     def missing(self, addresses: NDArray[Any], size: int) -> int:
         """Number of the first address from which ``size`` bytes are not inside a buffer."""
-        places = addresses.astype(np.int64) - _BASE
+        places = addresses.astype(np.int64) - self.base
         inside = (places >= 0) & (places < len(self.bytes))
         inside[inside] = (places + size <= self.limits[np.where(inside, places, 0) >> 12])[inside]
         return int(inside.argmin())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 import struct
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, cast
@@ -36,6 +39,24 @@ def expected(buffers, parameters):
     return {{name: np.fromfile(here / f"expected-{{name}}.bin", kind) for name, kind in TYPES.items()}}
 '''
 
+PACKED: Final = '''\
+"""What these buffers held before the first launch that uses them, and after the last one."""
+
+from pathlib import Path
+
+import numpy as np
+
+MEMORY = np.load(Path(__file__).with_name({file!r}))
+
+
+def expected(buffers, parameters):
+    return {{name: MEMORY[f"after {{name}}"] for name in {after!r}}}
+
+
+def contents(parameters):
+    return {{name: MEMORY[f"before {{name}}"] for name in {before!r}}}
+'''
+
 
 class Block(NamedTuple):
     """Arguments of a launch as they lie in memory, at their natural alignment.
@@ -64,7 +85,13 @@ def packed(arguments: tuple[Argument, ...]) -> Block:
 
 
 def document(
-    given: DispatchList, kernels: KernelsBySource, objects: Mapping[Path, str], recorded: Mapping[str, bytes]
+    given: DispatchList,
+    kernels: KernelsBySource,
+    objects: Mapping[Path, str],
+    recorded: Mapping[str, bytes],
+    *,
+    compressed: bool = False,
+    compiled: Mapping[Path, str] | None = None,
 ) -> tuple[Document, dict[str, bytes]]:
     """The workload of a list.
 
@@ -72,6 +99,8 @@ def document(
         kernels: of each code object of the list.
         objects: by code object: its name beside the workload's file.
         recorded: by buffer: what the other program had there after the last launch.
+        compressed: one file has the contents of all buffers, which the reference reads.
+        compiled: by code object that the workload has the source of: arguments for its compiler.
 
     Returns:
         the YAML document without its head, and files below the workload's own directory, by name.
@@ -92,15 +121,41 @@ def document(
         launch = _launch(dispatch, kernel, types)
         if len(objects) > 1:
             launch["source"] = objects[dispatch.object]
+        if arguments := (compiled or {}).get(dispatch.object):
+            launch["compile"] = re.sub(r"[{}]", r"\g<0>\g<0>", arguments)
         count = len(list(same))
         launches.append(launch | ({"repeat": count} if count > 1 else {}))
     made: Document = {"source": next(iter(objects.values())), "buffers": buffers, "launches": launches}
     if recorded:
         made |= {"outputs": list(recorded), "reference": "reference.py"}
         kinds = {name: NUMPY_TYPES[types[name]] for name in recorded}
+        if compressed:
+            return made, _packed(buffers, files, kinds, recorded, types)
         files["reference.py"] = REFERENCE.format(types=kinds).encode()
         files |= {f"expected-{name}.bin": data for name, data in recorded.items()}
     return made, files
+
+
+def _packed(
+    buffers: dict[str, Document],
+    files: Mapping[str, bytes],
+    kinds: Mapping[str, str],
+    recorded: Mapping[str, bytes],
+    types: Mapping[str, ElementType],
+) -> dict[str, bytes]:
+    """The reference that makes contents, too, and the file that it reads; ``buffers`` then say so."""
+    before = [name for name in buffers if f"{name}.bin" in files]
+    for name in before:
+        buffers[name]["contents"] = "reference"
+    arrays = {f"after {name}": np.frombuffer(data, kinds[name]) for name, data in recorded.items()}
+    for name in before:
+        arrays[f"before {name}"] = np.frombuffer(files[f"{name}.bin"], NUMPY_TYPES[types[name]])
+    written = BytesIO()
+    np.savez_compressed(written, **arrays)
+    data = written.getvalue()
+    file = f"memory-{hashlib.sha256(data).hexdigest()[:16]}.npz"  # the workload's identity has this name
+    text = PACKED.format(file=file, after=list(recorded), before=before)
+    return {"reference.py": text.encode(), file: data}
 
 
 def outputs(given: DispatchList) -> Iterator[Dump]:
@@ -130,7 +185,7 @@ def _types(given: DispatchList, kernels: KernelsBySource) -> Iterator[tuple[str,
                 named[name].add(parameter.type_name.rstrip("*"))
                 offsets[name].add(offset)
     for buffer in given.buffers:
-        found = named[buffer.name] - {""}
+        found = named[buffer.name] - {"", "void"}
         word = found.pop() if len(found) == 1 else "float" if buffer.contents.kind == "uniform" else "uint"
         kind = cast("ElementType", word if word in ELEMENT_BYTES else "uint")
         whole = all(place % ELEMENT_BYTES[kind] == 0 for place in (buffer.size, *offsets[buffer.name]))
@@ -181,7 +236,16 @@ def _launch(dispatch: Dispatch, kernel: Kernel, types: Mapping[str, ElementType]
         "arguments": [_argument(kernel, each, block, dispatch.lds, types) for each in kernel.given],
     }
     pointers = any(each.kind == LDS_POINTER for each in kernel.given)
+    offset = [_hidden(f"hidden_global_offset_{axis}", kernel, block) for axis in "xyz"]
+    if any(offset):
+        made["offset"] = offset[:dimensions]
     return made | ({"lds": dispatch.lds} if dispatch.lds and not pointers else {})
+
+
+def _hidden(kind: str, kernel: Kernel, block: Block) -> int:
+    """A hidden argument that the list gives; 0: it leaves it out."""
+    found = (each for each in kernel.parameters if each.kind == kind)
+    return sum(int.from_bytes(block.data[each.offset : each.offset + each.size], "little") for each in found)
 
 
 def _argument(
@@ -199,6 +263,8 @@ def _argument(
     if parameter.kind == LDS_POINTER:
         return {"lds": _lds_bytes(kernel, parameter, block, lds)}
     if parameter.kind == "global_buffer":
+        if not within and not any(raw):
+            return 0
         if place not in within:
             raise ConfigError(
                 f"{shown} is an address, the list gives the number {int.from_bytes(raw, 'little'):#x}",
@@ -207,10 +273,12 @@ def _argument(
         name, offset = block.addresses[place]
         return {"buffer": name, "offset": offset // ELEMENT_BYTES[types[name]]} if offset else name
     if within:
-        raise ConfigError(
-            f"{shown} is a value of {parameter.size} bytes with an address in it",
-            remedy="a workload gives addresses as arguments of their own only",
-        )
+        if any(at % 8 or at < place or at + 8 > end or block.addresses[at][1] for at in within):
+            raise ConfigError(
+                f"{shown} is a value of {parameter.size} bytes with an address inside a buffer in it",
+                remedy="a workload gives such addresses as arguments of their own only",
+            )
+        return {"bytes": raw.hex(), "addresses": {str(at - place): block.addresses[at][0] for at in within}}
     return _value(parameter, raw)
 
 

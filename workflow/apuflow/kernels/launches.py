@@ -23,10 +23,13 @@ from apuflow.kernels.metadata import (
 )
 from apuflow.kernels.program import Given, KernelsByCode, OwnLaunch, OwnProgram
 from apuflow.launcher.dispatch_list import Argument
+from apuflow.miopen.launch import Extent
 
 _REAL = {"half": (2, "<e"), "float": (4, "<f"), "double": (8, "<d")}
 _BY_SIZE = {2: "half", 4: "float", 8: "double"}
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
+NULL = Given("integer", 0)
+"""The address of no buffer."""
 
 
 def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[Argument, ...]:
@@ -45,7 +48,7 @@ def arguments(kernel: Kernel, launch: OwnLaunch, program: OwnProgram) -> tuple[A
         )
     given = dict(zip(kernel.given, launch.arguments, strict=True))
     lds = dynamic_lds(kernel, launch)
-    hidden = _geometry(launch) | {"hidden_dynamic_lds_size": lds.size}
+    hidden = hidden_values(launch.grid, launch.workgroup, lds.size, launch.offset)
     block: list[Argument] = []
     end = 0
     for parameter in kernel.parameters:
@@ -90,6 +93,8 @@ def _problem(parameter: Parameter, given: Given, program: OwnProgram) -> str | N
         return (
             f"points to LDS: give the bytes that it needs, as {{lds: 1024}}; the launch gives {given.value}"
         )
+    if parameter.kind == "global_buffer" and given == NULL:
+        return None
     if (parameter.kind == "global_buffer") != (given.kind == "buffer"):
         if given.kind == "buffer":
             return f"is a value of {parameter.size} bytes, the launch gives buffer {given.value}"
@@ -126,7 +131,13 @@ def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Arg
         size = ELEMENT_BYTES[program.buffer(str(given.value)).type]
         return (Argument("buffer", str(given.value), given.offset * size),)
     if given.kind == "bytes":
-        return tuple(Argument("uchar", byte) for byte in bytes.fromhex(str(given.value)))
+        raw, places = bytes.fromhex(str(given.value)), dict(given.addresses)
+        inside = {place + byte for place in places for byte in range(1, 8)}
+        return tuple(
+            Argument("buffer", places[place]) if place in places else Argument("uchar", byte)
+            for place, byte in enumerate(raw)
+            if place not in inside
+        )
     if given.kind == "real" or parameter.type_name in _REAL:
         name = given.type or _BY_SIZE[parameter.size]
         size, code = _REAL[name]
@@ -134,14 +145,22 @@ def _words(given: Given, parameter: Parameter, program: OwnProgram) -> tuple[Arg
     return (Argument(_WORDS[parameter.size], int(given.value) & (1 << 8 * parameter.size) - 1),)
 
 
-def _geometry(launch: OwnLaunch) -> dict[str, int]:
-    """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments)."""
-    values = {"hidden_grid_dims": 3 if launch.grid[2] > 1 else 2 if launch.grid[1] > 1 else 1}
-    for axis, grid, group in zip("xyz", launch.grid, launch.workgroup, strict=True):
-        values[f"hidden_global_offset_{axis}"] = 0
-        values[f"hidden_block_count_{axis}"] = grid // group
+def hidden_values(grid: Extent, workgroup: Extent, lds: int, offset: Extent = (0, 0, 0)) -> dict[str, int]:
+    """Hidden arguments of code object V5 (LLVM's User Guide for the AMDGPU backend, implicit arguments).
+
+    Args:
+        lds: bytes that the launch adds.
+        offset: of the first work-item's numbers.
+    """
+    values = {
+        "hidden_grid_dims": 3 if grid[2] > 1 else 2 if grid[1] > 1 else 1,
+        "hidden_dynamic_lds_size": lds,
+    }
+    for axis, items, group, first in zip("xyz", grid, workgroup, offset, strict=True):
+        values[f"hidden_global_offset_{axis}"] = first
+        values[f"hidden_block_count_{axis}"] = items // group
         values[f"hidden_group_size_{axis}"] = group
-        values[f"hidden_remainder_{axis}"] = grid % group
+        values[f"hidden_remainder_{axis}"] = items % group
     return values
 
 

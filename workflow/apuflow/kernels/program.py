@@ -68,12 +68,14 @@ class Given:
         kind: a buffer's address (``value`` its name, plus ``offset`` elements), a whole number, a number
             with a point (``type`` half, float or double; None: as large as the parameter), raw bytes
             (``value`` in hexadecimal digits), or the address of ``value`` bytes of LDS.
+        addresses: of buffers that stand in raw bytes: places and names.
     """
 
     kind: Literal["buffer", "integer", "real", "bytes", "lds"]
     value: str | int | float
     offset: int = 0
     type: Literal["half", "float", "double"] | None = None
+    addresses: tuple[tuple[int, str], ...] = ()
 
 
 class Code(NamedTuple):
@@ -99,6 +101,7 @@ class OwnLaunch:
     Attributes:
         code: what has the kernel.
         lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
+        offset: of the first work-item's numbers (OpenCL: ``global_work_offset``).
     """
 
     code: Code
@@ -107,6 +110,7 @@ class OwnLaunch:
     workgroup: Extent
     arguments: tuple[Given, ...]
     lds: int = 0
+    offset: Extent = (0, 0, 0)
 
 
 class Output(NamedTuple):

@@ -144,7 +144,7 @@ def refuse_what_changed(task: Task, settings: Settings, tools: Toolset) -> None:
     def text(software: Software) -> str:
         return json.dumps(software.content(), sort_keys=True)
 
-    point, workload = task.point, tools.workload(task.point.workload)
+    point, workload = task.point, tools.workload(task.point.described_by)
     site = tools.site.with_products(settings.products)
     place = Place(tools.release, point.gfx, site, tools.root)
     found = software_of(simulating_engine(point.engine).software(workload, place), workload, point.work)

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.combinations import Assignment, Plan, line_of, plan
+from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.loading import workload_names
 from apuflow.configure.operation_workload import SuiteOperations
 from apuflow.configure.point import Point
 from apuflow.configure.suite import choice_of, load_suite, sweep_suites
 from apuflow.configure.sweep import Sweep
+from apuflow.configure.work import label_of
 from apuflow.configure.workloads import load_workload
 from apuflow.core import collection, paths
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.engines import runs_on
 from apuflow.engines.resolve import Resolver
-from apuflow.suites.spec import Direction, Refused, Spec
-from apuflow.suites.step import OPERATION, Choice, Step
+from apuflow.suites.spec import Refused, Spec
+from apuflow.suites.step import OPERATION, Choice, Passes, Step
 from apuflow.suites.suite import Suite
 
 AXIS = f"layer.{OPERATION}"
@@ -186,20 +188,19 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
     for name in sweep_suites(sweep, root):
         suite = load_suite(name, root)
         planned = plan(sweep, name, root)
-        resolvers = _resolvers(sweep, planned, root)
+        resolvers = _Resolvers(sweep, planned, root)
         for engine in sweep.engines:
             for assignment in planned.combinations():
                 machine = tuple(pair for pair in assignment if not pair[0].startswith(_LAYER))
                 try:
-                    choice = _choice(planned, assignment)
+                    choice = _choice(suite, planned, assignment, resolvers.gfx(machine))
                     items = tuple(_items(_specified(suite, choice), engine, machine, resolvers))
                 except ConfigError as error:
                     key = (error.key or "").removeprefix(_LAYER)
                     error.file = error.file or line_of(sweep, root, [key, "layer", "suites"])
                     raise error from None
                 found.append(Member(suite, choice, engine, assignment, items))
-        for resolver in resolvers.values():
-            resolver.raise_problems()
+        resolvers.raise_problems()
     return found
 
 
@@ -213,21 +214,64 @@ def distinct(found: Iterable[Member]) -> Iterator[Point]:
     yield from (point for engine in engines for (of, _), point in unique.items() if of == engine)
 
 
-def _resolvers(sweep: Sweep, planned: Plan, root: Path) -> Mapping[Direction, Resolver]:
-    """By direction, since an engine's part of a point's identity has it."""
-    of_machine = replace(planned, layer={})
-    made: dict[Direction, Resolver] = {}
-    for direction in ("fwd", "bwd"):
-        made[direction] = Resolver(sweep, SuiteOperations(direction=direction), of_machine, root)
-        for engine in sweep.engines:
-            made[direction].check_engine(engine)
-        made[direction].raise_problems()
-    return made
+class _Resolvers:
+    """Resolves what a suite's steps run as, on the machines of a sweep."""
+
+    def __init__(self, sweep: Sweep, planned: Plan, root: Path) -> None:
+        self._sweep, self._root = sweep, root
+        self._planned = replace(planned, layer={})
+        self._made: dict[str, Resolver] = {}
+        self._workload = cache(lambda name: load_workload(name, root))
+
+    def of(self, spec: Spec) -> Resolver:
+        """That of its direction, since an engine's part of a point's identity has it; or of its workload."""
+        name = spec.kind if spec.of_workload else spec.direction
+        if name not in self._made:
+            workload = self._kernels(name) if spec.of_workload else SuiteOperations(direction=spec.direction)
+            made = self._made[name] = Resolver(self._sweep, workload, self._planned, self._root)
+            for engine in self._sweep.engines:
+                made.check_engine(engine)
+            made.raise_problems()
+        return self._made[name]
+
+    def point(self, spec: Spec, engine: EngineName, machine: Assignment) -> Point | None:
+        """The point of an operation or of an operator's kernels; None: what is wrong is noted."""
+        resolver, text = self.of(spec), (AXIS, spec.text)
+        if not spec.of_workload:
+            return resolver.resolve(engine, (*machine, text))
+        known = self._kernels(spec.kind).spec.parameters
+        untyped = "type" not in known and dict(spec.keys)["type"] == "float"
+        keys = ((f"{_LAYER}{name}", value) for name, value in spec.keys if name != "type" or not untyped)
+        point = resolver.resolve(engine, (*machine, *keys))
+        if point is None:
+            return None
+        label = label_of(spec.kind, *point.work.label, point.label)
+        return replace(point, workload=paths.OPERATIONS, axes=dict((*machine, text)), label=label)
+
+    def gfx(self, machine: Assignment) -> str:
+        """The GPU of a machine."""
+        return self.of(Spec("", "fwd", ())).gfx(machine)
+
+    def raise_problems(self) -> None:
+        """Raise one ConfigError that lists everything found, if anything was."""
+        for resolver in self._made.values():
+            resolver.raise_problems()
+
+    def _kernels(self, name: str) -> KernelsWorkload:
+        found = self._workload(name)
+        if isinstance(found, KernelsWorkload):
+            return found
+        what, remedy = "the workload has no kernels of its own", "a workload of kind: kernels"
+        raise ConfigError(what, key="layer.kernels", value=name, remedy=remedy)
 
 
-def _choice(planned: Plan, assignment: Assignment) -> Choice:
+def _choice(suite: Suite, planned: Plan, assignment: Assignment, gfx: str) -> Choice:
     varied = {name.removeprefix(_LAYER): value for name, value in assignment if name.startswith(_LAYER)}
-    return choice_of({**planned.layer, **varied})
+    choice = choice_of({**planned.layer, **varied})
+    if suite.operators is None:
+        return choice
+    forward: Passes = "fwd" if choice.direction == "both" else choice.direction
+    return replace(choice, direction=forward, gfx=gfx)
 
 
 @lru_cache(maxsize=512)
@@ -239,12 +283,9 @@ def _items(
     specified: Iterable[tuple[Step, Spec | Refused]],
     engine: EngineName,
     machine: Assignment,
-    resolvers: Mapping[Direction, Resolver],
+    resolvers: _Resolvers,
 ) -> Iterator[tuple[Step, Point | Refused]]:
-    @cache
-    def resolved(spec: Spec) -> Point | None:
-        return resolvers[spec.direction].resolve(engine, (*machine, (AXIS, spec.text)))
-
+    resolved = cache(lambda spec: resolvers.point(spec, engine, machine))
     for step, spec in specified:
         point = spec if isinstance(spec, Refused) else resolved(spec)
         if point is not None:

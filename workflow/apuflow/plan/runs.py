@@ -165,7 +165,7 @@ class Runs:
     def _task(self, sweep: Sweep, point: Point) -> Task:
         engine, tools = simulating_engine(point.engine), self.tools(point.release)
         needs = engine.needs(tools, point)
-        self._pending.add((point.release, engine.use(tools.workload(point.workload))))
+        self._pending.add((point.release, engine.use(tools.workload(point.described_by))))
         self.kernels.add(needs, point.release, for_launcher=engine.for_launcher)
         priority = self._priority(point)
         for file in needs.made_for_runs():

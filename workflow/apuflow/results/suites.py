@@ -40,7 +40,8 @@ def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
 
 
 def _iteration(member: Member) -> Iteration:
-    ring = Ring(member.choice.devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
+    devices = max(member.choice.devices, member.choice.tensor_parallel)
+    ring = Ring(devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
     items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member, ring))
     parts = [value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
     told = "\n".join(f"{item.point} {item.repeats} {item.why}" for item in items)
@@ -59,6 +60,7 @@ def _iteration(member: Member) -> Iteration:
         params=_params(suite),
         memory={} if memory is None else asdict(memory),
         left_out=suite.left_out,
+        tokens=suite.tokens(member.choice),
     )
 
 
@@ -96,7 +98,7 @@ def points_of_suite(name: str, root: Path) -> frozenset[str]:
 
 
 def _params(suite: Suite) -> int:
-    network = suite.network or suite.sequence
+    network = suite.whole
     return network.params if network is not None else 0
 
 

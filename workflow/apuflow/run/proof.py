@@ -14,9 +14,8 @@ from apuflow.gem5.stats.checks import (
     LAUNCHED,
     WAVEFRONTS,
     RequiredRow,
-    check_required_rows,
+    check_block,
     first_fault,
-    read_machine,
 )
 from apuflow.gem5.stats.contradictions import overlapping
 from apuflow.gem5.stats.rows import Damage, Rows, parse_block
@@ -94,7 +93,7 @@ class _Proven:
             raise Damage(f"block {number}, which ends here, has no finalTick")
         if self.final_tick is not None:
             _check_order(number, self.final_tick, int(tick), numbers.get("simTicks"))
-        check_required_rows(required, read_machine(rows))
+        check_block(rows, required)
         for name, value in numbers.items():
             if name.endswith((LAUNCHED, _WAVEFRONTS)):
                 if not value.is_integer():

@@ -18,6 +18,10 @@ from apuflow.suites.network import COLUMNS, IMAGES, SHARES
 from apuflow.suites.node_rows import ROWS, notes, row
 
 
+class NoTableError(ConfigError):
+    """A model that a table of layers cannot hold."""
+
+
 @dataclass(frozen=True)
 class Imported:
     """A model as a table (CSV, one image), and sentences about parts of the model that it lacks."""
@@ -36,9 +40,9 @@ def imported(graph: Graph) -> Imported:
         made.add(node)
     problems = [*graph.problems, *made.problems]
     if problems:
-        what, names = _counted(problems), _named(problems)
+        what, names = _counted(problems), named_problems(problems)
         remedy = "export the model without them, or write the table by hand (configs/networks/README.md)"
-        raise ConfigError(what, file=graph.source, value=names, remedy=remedy)
+        raise NoTableError(what, file=graph.source, value=names, remedy=remedy)
     if not made.rows:
         raise ConfigError("the model has no layer", file=graph.source, remedy="give a model with layers")
     return Imported(_text(made.rows), tuple(dict.fromkeys((*graph.left_out, *made.left_out))))
@@ -52,7 +56,7 @@ def _counted(problems: Sequence[Problem]) -> str:
     return " and ".join(said)
 
 
-def _named(problems: Sequence[Problem]) -> str:
+def named_problems(problems: Sequence[Problem]) -> str:
     """All operators by name; those of a kind with the same reason together, with their number."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for op, name, why in problems:
@@ -102,7 +106,7 @@ class _Rows:
             self._row(node, read)
 
     def _row(self, node: Node, read: Sequence[str]) -> None:
-        name = _unique(node.name or node.op, self._by_name)
+        name = unique(node.name or node.op, self._by_name)
         self._made_by |= dict.fromkeys(node.outputs, name)
         try:
             self._check_batch(node, read)
@@ -179,7 +183,7 @@ def _text(rows: Sequence[Cells]) -> str:
     return stream.getvalue()
 
 
-def _unique(name: str, taken: Mapping[str, Cells]) -> str:
+def unique(name: str, taken: Mapping[str, Cells]) -> str:
     """A new name without blanks."""
     plain = name.strip("/").replace(" ", "_") or "layer"
     number, found = 1, plain

@@ -28,11 +28,15 @@ Shape: TypeAlias = Mapping[str, Scalar]
 
 @dataclass(frozen=True)
 class Spec:
-    """An operation in one direction: its kind and keys, in the order of the text."""
+    """An operation in one direction: its kind and keys, in the order of the text.
+
+    ``of_workload``: the kind is a workload of kernels, the keys its parameters.
+    """
 
     kind: str
     direction: Direction
     keys: tuple[tuple[str, Scalar], ...]
+    of_workload: bool = False
 
     @property
     def text(self) -> str:
@@ -43,7 +47,7 @@ class Spec:
     @property
     def is_layer(self) -> bool:
         """Whether it is one of DNNMark's layers."""
-        return self.kind in LAYERS
+        return self.kind in LAYERS and not self.of_workload
 
     def operation(self) -> operations.Operation:
         """The operation. Raises ConfigError: no such kind, or unknown keys."""
@@ -75,6 +79,8 @@ def spec_of(step: Step) -> Spec | Refused:
     """The specification of a step, or why no engine runs it."""
     if step.why:
         return Refused(step.why)
+    if step.workload:
+        return Spec(step.workload, "fwd", tuple(step.shape.items()), of_workload=True)
     if OPERATION in step.shape:
         return parse(str(step.shape[OPERATION]))
     translated: _Found = Refused(f"no engine has kernels for {step.op}")

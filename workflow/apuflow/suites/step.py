@@ -18,6 +18,8 @@ OPERATION: Final = "operation"
 """The key of a step's shape that holds its whole ``Spec.text``."""
 Algorithm: TypeAlias = Literal["gemm", "direct"]
 ALGORITHMS: Final[tuple[Algorithm, ...]] = get_args(Algorithm)
+Attention: TypeAlias = Literal["fused", "parts"]
+ATTENTIONS: Final[tuple[Attention, ...]] = get_args(Attention)
 Passes: TypeAlias = Literal["fwd", "bwd", "both"]
 """``both`` is an iteration of training: forward, backward, and the update of the weights."""
 PASSES: Final[tuple[Passes, ...]] = get_args(Passes)
@@ -40,6 +42,7 @@ class Step:
         flop: floating-point operations of all repeats by the suite's rule; 0: it counts none.
         group: the row's set, if the table has sets.
         why: why it is not run; empty: it is run if its operation is known.
+        workload: of kernels (``kind: kernels``), whose parameters are the shape; "": an operation.
     """
 
     item: int
@@ -51,6 +54,7 @@ class Step:
     flop: int = 0
     group: str = ""
     why: str = ""
+    workload: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,13 @@ class Choice:
         devices: number of devices that share gradients by a ring all-reduce.
         bandwidth: GB/s of a link of that ring, in one direction.
         latency: microseconds of a step of that ring without its bytes.
+        sequence, cached, layers: of a network of operators: new tokens of a sequence, tokens in the cache
+            before them, repeated layers; None: the suite's.
+        tensor_parallel: devices that share each layer of a network of operators.
+        type: of its numbers; None: the table's.
+        attention: ``parts``: as products and softmax; ``fused``: one kernel, where there is one.
+        kernels: workloads of kernels by operator, instead of those of this project.
+        gfx: the GPU, which decides the kernels of operators; "": none yet.
     """
 
     n: int | None = None
@@ -81,6 +92,18 @@ class Choice:
     devices: int = 1
     bandwidth: float = 16.0
     latency: float = 1.0
+    sequence: int | None = None
+    cached: int | None = None
+    layers: int | None = None
+    tensor_parallel: int = 1
+    type: str | None = None
+    attention: Attention = "fused"
+    kernels: tuple[tuple[str, str], ...] = ()
+    gfx: str = ""
+
+
+OF_OPERATORS: Final = ("sequence", "cached", "layers", "tensor_parallel", "type", "attention", "kernels")
+"""What can be chosen of networks of operators alone."""
 
 
 def product(

@@ -15,15 +15,19 @@ from apuflow.core.scalar import Scalar
 from apuflow.suites import lists
 from apuflow.suites.image_size import on_images
 from apuflow.suites.network import Memory, Network, read_network
+from apuflow.suites.operator_network import CacheMemory, OperatorNetwork, read_operators
 from apuflow.suites.sequence import Sequence as SequenceNetwork
 from apuflow.suites.sequence import read_sequence
 from apuflow.suites.spec import Refused, Spec, spec_of
-from apuflow.suites.step import ALL_REDUCE, Choice, Step
+from apuflow.suites.step import ALL_REDUCE, OF_OPERATORS, Choice, Step
 from apuflow.suites.table import Row, read_rows
 
 NETWORK: Final = "network"
 SEQUENCE: Final = "sequence"
-KINDS: Final = (NETWORK, SEQUENCE, *lists.READERS)
+OPERATORS: Final = "operators"
+NETWORKS: Final = (NETWORK, SEQUENCE, OPERATORS)
+"""Kinds whose table is in ``configs/networks`` and whose steps form an iteration."""
+KINDS: Final = (*NETWORKS, *lists.READERS)
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Suite:
         note: what a reader of its numbers must know.
         left_out: differences from what the source runs; its tables repeat them.
         forward_only: whether the source measures no backward pass, or the sets without one.
+        sizes, divided, type, kernels: of a network of operators (``OperatorNetwork``).
     """
 
     name: str
@@ -49,6 +54,10 @@ class Suite:
     note: str = ""
     left_out: str = ""
     forward_only: bool | tuple[str, ...] = False
+    sizes: tuple[tuple[str, int], ...] = ()
+    divided: tuple[str, ...] = ()
+    type: str = "float"
+    kernels: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def network(self) -> Network | None:
@@ -60,10 +69,28 @@ class Suite:
         """Its parts, for a network of products."""
         return read_sequence(self.table) if self.kind == SEQUENCE else None
 
+    @cached_property
+    def operators(self) -> OperatorNetwork | None:
+        """Its operators, for a network of operators."""
+        if self.kind != OPERATORS:
+            return None
+        sizes = {"n": self.n or 1, **dict(self.sizes)}
+        return read_operators(self.table, sizes, self.divided, self.type, self.kernels)
+
+    @property
+    def whole(self) -> Network | SequenceNetwork | OperatorNetwork | None:
+        """The network, of whichever kind; None for a list."""
+        return self.network or self.sequence or self.operators
+
     @property
     def is_network(self) -> bool:
         """Whether its steps form an iteration, not a list of items."""
-        return self.kind in (NETWORK, SEQUENCE)
+        return self.kind in NETWORKS
+
+    def tokens(self, choice: Choice) -> int | None:
+        """New tokens of an iteration, where it has a length of sequences."""
+        length = choice.sequence or dict(self.sizes).get("sequence")
+        return length and length * (choice.n or self.n or 1)
 
     @cached_property
     def _rows(self) -> tuple[Row, ...]:
@@ -103,22 +130,33 @@ class Suite:
             yield from network.steps(choice, choice.n or self.n or 1)
         elif self.sequence is not None:
             yield from self.sequence.steps(choice)
+        elif self.operators is not None:
+            yield from self.operators.steps(choice)
         else:
             yield from (step for step in self._listed(choice) if choice.group in (None, step.group))
 
-    def memory(self, choice: Choice) -> Memory | None:
+    def memory(self, choice: Choice) -> Memory | CacheMemory | None:
         """Bytes of an iteration by part; None for a list."""
         network = self._sized(choice)
         if network is not None:
             return network.memory(choice, choice.n or self.n or 1)
+        if self.operators is not None:
+            return self.operators.memory(choice)
         return self.sequence.memory(choice) if self.sequence is not None else None
 
     def check(self, choice: Choice) -> None:
         """Refuse a choice that this suite lacks. Raises ConfigError: with key and remedy."""
         layers = self.kind == NETWORK
         no_layers = "is no network of layers"
-        if choice.n is not None and not layers:
+        operators = self.kind == OPERATORS
+        if choice.n is not None and not layers and not operators:
             self._refuse("n", choice.n, "has fixed sizes: each of its items has a batch of its own")
+        if operators and choice.direction == "bwd":
+            self._refuse("direction", choice.direction, "has the forward pass alone", "direction: fwd")
+        usual = Choice()
+        for key in OF_OPERATORS if not operators else ():
+            if (value := getattr(choice, key)) != getattr(usual, key):
+                self._refuse(key, str(value), "is no network of operators, which alone has this key")
         if choice.image is not None and not layers:
             self._refuse("image", choice.image, f"{no_layers}: it has no images to resize")
         if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
@@ -174,13 +212,15 @@ def details(suite: Suite) -> str:
     """Everything about one suite: totals, what its steps run as, what is not run and why."""
     found = suite.specified(Choice())
     lines = [f"{suite.name}: {suite.description}", f"source: {suite.source}"]
-    network = suite.network or suite.sequence
+    network = suite.whole
     if network is not None:
         per = "image" if suite.network is not None else "iteration"
         lines.append(
             f"{network.params:,} learnt values, {network.macs / 1e9:,.3f} G multiply-adds per {per}; "
             f"{suite.n or 1} images (sequences) in an iteration"
         )
+    if suite.sizes:
+        lines.append("sizes: " + ", ".join(f"{name} {value:,}" for name, value in suite.sizes))
     lines += _memory(suite)
     if suite.groups:
         counts = Counter(step.group for step, _ in found)
@@ -203,11 +243,11 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def _memory(suite: Suite) -> list[str]:
-    """MB of an iteration of training by part: of a network of layers for several numbers of images.
+    """MB of an iteration by part: of networks of layers and of operators for several numbers of images.
 
     They end where an operation is larger than MIOpen can address.
     """
-    batches = BATCHES if suite.network is not None else (None,)
+    batches = BATCHES if suite.sequence is None else (None,)
     parts, end = [], []
     for n in batches:
         try:
@@ -220,7 +260,8 @@ def _memory(suite: Suite) -> list[str]:
     if not parts:
         return end
     names = [field.name for field in fields(parts[0][1])]
-    rows = ["memory of an iteration of training, MB:"]
+    what = "a forward pass" if suite.operators is not None else "an iteration of training"
+    rows = [f"memory of {what}, MB:"]
     rows.append("  " + "".join(f"{name:>13}" for name in ("images", *names, "together")))
     for n, memory in parts:
         sizes = [getattr(memory, name) / 1e6 for name in names]

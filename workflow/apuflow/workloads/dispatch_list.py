@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import yaml
@@ -20,7 +22,7 @@ from apuflow.core.gpus import gpu
 from apuflow.kernels.guest import own_guest
 from apuflow.kernels.imported import document, outputs, packed
 from apuflow.kernels.launches import problems
-from apuflow.kernels.metadata import read_kernels
+from apuflow.kernels.metadata import KernelsBySource, read_kernels
 from apuflow.kernels.program import KernelsByCode, OwnProgram
 from apuflow.launcher.dispatch_list import DispatchList
 from apuflow.launcher.read_list import read_list
@@ -42,39 +44,73 @@ def import_list(path: Path, name: str, root: Path, *, force: bool = False) -> tu
     check_new_name(name, "workload", root / target, force=force)
     given = read_list(path)
     try:
-        files = _files(given, path, target)
-        _check(given, files, name)
+        source = Source(path.name, f"apuflow new workload {name} --from {path.name}")
+        return write_workload(given, source, name, root), given.device
     except ApuflowError as error:
         what, key = f"this list cannot be imported: {error.message}", error.key
         raise ConfigError(what, file=path, key=key, value=error.value, remedy=error.remedy) from error
-    write_files({root / file: data for file, data in files.items()})
-    return tuple(root / file for file in files), given.device
 
 
-def _files(given: DispatchList, path: Path, target: Path) -> dict[Path, bytes]:
-    """Everything to write, by its path from the project's directory."""
-    name = target.stem
-    codes = {
-        code: _code_object(code, given.device) for code in dict.fromkeys(d.object for d in given.dispatches)
+class Source(NamedTuple):
+    """Where a list comes from.
+
+    Attributes:
+        name: of the list or the program. command: that imports it.
+        kernels: of the code objects, where more is known of them than they say.
+        compressed: whether one file has the contents of all buffers.
+        beside: further files to write, by name.
+        texts: by code object: the OpenCL C that it was made of, and arguments for clang.
+    """
+
+    name: str
+    command: str
+    kernels: KernelsBySource | None = None
+    compressed: bool = False
+    beside: Mapping[str, bytes] = MappingProxyType({})
+    texts: Mapping[Path, tuple[str, str]] = MappingProxyType({})
+
+
+def write_workload(given: DispatchList, source: Source, name: str, root: Path) -> tuple[Path, ...]:
+    """Write the workload of a list that is checked first; its files. Raises as :func:`import_list`."""
+    target = Path(paths.workload_file(name))
+    objects = {
+        code: f"{name}/kernels{number or ''}{'.cl' if code in source.texts else '-{gfx}.co'}"
+        for number, code in enumerate(dict.fromkeys(each.object for each in given.dispatches))
     }
-    objects = {code: f"{name}/kernels{number or ''}-{{gfx}}.co" for number, code in enumerate(codes)}
+    files = _files(given, source, target, objects)
+    codes = {target.parent / place.format(gfx=given.device): code for code, place in objects.items()}
+    _check(given, files, name, codes)
+    write_files({root / file: data for file, data in files.items()})
+    return tuple(root / file for file in files)
+
+
+def _files(
+    given: DispatchList, source: Source, target: Path, objects: Mapping[Path, str]
+) -> dict[Path, bytes]:
+    """Everything to write, by its path from the project's directory; ``objects``: names of code objects."""
+    name = target.stem
+    codes = {code: _code_object(code, given.device) for code in objects}
+    codes |= {code: text.encode() for code, (text, _) in source.texts.items()}
     recorded, missing = _recorded(given)
-    kernels = {code: read_kernels(code) for code in codes}
-    made, beside = document(given, kernels, objects, recorded)
+    kernels = source.kernels or {code: read_kernels(code) for code in codes}
+    compiled = {code: arguments for code, (_, arguments) in source.texts.items()}
+    made, beside = document(
+        given, kernels, objects, recorded, compressed=source.compressed, compiled=compiled
+    )
     for buffer in made["buffers"].values():
         if isinstance(buffer["contents"], dict) and "file" in buffer["contents"]:
             buffer["contents"] = {"file": f"{name}/{buffer['contents']['file']}"}
     if "reference" in made:
         made["reference"] = f"{name}/{made['reference']}"
-    made = {"description": f"Imported from {path.name}", "kind": "kernels", **made}
-    text = f"# Imported by apuflow new workload {name} --from {path.name}. Keys: docs/own-kernels.md.\n"
+    made = {"description": f"Imported from {source.name}", "kind": "kernels", **made}
+    text = f"# Imported by {source.command}. Keys: docs/own-kernels.md.\n"
     if missing:
         text += f"# Written by the list, not compared: {', '.join(missing)}. Outputs and reference do that.\n"
     text += yaml.safe_dump(made, sort_keys=False, default_flow_style=None, width=110)
     files = {target: text.encode()}
     place = target.parent
     files |= {place / objects[code].format(gfx=given.device): data for code, data in codes.items()}
-    return files | {place / name / file: data for file, data in beside.items()}
+    return files | {place / name / file: data for file, data in (beside | dict(source.beside)).items()}
 
 
 def _code_object(path: Path, gfx: str) -> bytes:
@@ -105,8 +141,12 @@ def _recorded(given: DispatchList) -> tuple[dict[str, bytes], list[str]]:
     return found, missing
 
 
-def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
-    """Raise ConfigError where the workload, read back, is wrong or would do something else than the list."""
+def _check(given: DispatchList, files: Mapping[Path, bytes], name: str, codes: Mapping[Path, Path]) -> None:
+    """Raise ConfigError where the workload, read back, is wrong or would do something else than the list.
+
+    Args:
+        codes: the list's code objects, by the workload's file of each.
+    """
     with tempfile.TemporaryDirectory(prefix="apuflow-import-") as place:
         root = Path(place)
         write_files({root / file: data for file, data in files.items()})
@@ -117,7 +157,7 @@ def _check(given: DispatchList, files: Mapping[Path, bytes], name: str) -> None:
         if work is None:
             raise together(errors)
         program = work.program(COMPUTE_UNITS, given.device)
-        kernels = {code: read_kernels(root / code.source) for code in program.codes}
+        kernels = {code: read_kernels(codes[code.source]) for code in program.codes}
         for wrong in (
             *problems(program, kernels, gpu(given.device).isa),
             *_differences(given, program, kernels),

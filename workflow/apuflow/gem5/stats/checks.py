@@ -56,21 +56,6 @@ Objects = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
-class Machine:
-    """The rows of a complete block, by the objects that print them.
-
-    Attributes:
-        rows: name to number.
-        arrays: objects of the kinds that a GPU consists of, as ``arrays`` gives them.
-        view: the same for formulas; its ``shader`` is empty where there is no GPU.
-    """
-
-    rows: Mapping[str, float]
-    arrays: Mapping[str, Objects]
-    view: View
-
-
-@dataclass(frozen=True)
 class RequiredRow:
     """A row that readers of the statistics rely on.
 
@@ -161,11 +146,11 @@ def _check_distribution(base: str, parts: Mapping[str, float], cells: Sequence[f
         )
 
 
-def read_machine(rows: Rows) -> Machine:
-    """Check what only the whole block shows.
+def check_block(rows: Rows, required: Sequence[RequiredRow]) -> None:
+    """Check what only the whole block shows, and find every row that is relied on.
 
     Raises:
-        Damage: rows are missing, or numbers contradict each other.
+        Damage: rows are missing, hold what no counter can hold, or contradict each other.
     """
     numbers = rows.numbers
     shaders = [name.removesuffix(ACTIVE) for name in numbers if name.endswith(ACTIVE)]
@@ -188,7 +173,17 @@ def read_machine(rows: Rows) -> Machine:
     view = View(shader or "", numbers.get, lambda name: elements.get(name, ()), [*_first(found, UNITS)])
     for broken in find_contradictions(view):
         raise Damage(f"the rows of the block that ends here contradict each other: {broken}")
-    return Machine(numbers, found, view)
+    if required and shader is None:
+        raise Damage(f"the block that ends here holds no GPU: no row ends in {ACTIVE}")
+    for row in required:
+        _check_row(row, numbers, found, view)
+    unit = _first(found, UNITS)
+    for pair in _SAME_ELEMENTS if required else ():
+        first, second = ({name.partition("::")[2] for name in matching(f"{one}::*", unit)} for one in pair)
+        if first != second:
+            lost = min(first ^ second)
+            vector = pair[0] if lost not in first else pair[1]
+            raise Damage(f"in the block that ends here a compute unit has no {vector}::{lost}")
 
 
 def arrays(rows: Mapping[str, float], shader: str | None) -> dict[str, Objects]:
@@ -268,66 +263,49 @@ def _check_events(rows: Mapping[str, float]) -> None:
             raise Damage(f"{controller}_Controller.{event} is not the sum of its states")
 
 
-def check_required_rows(required: Sequence[RequiredRow], machine: Machine) -> None:
-    """Find every row that is relied on.
-
-    Raises:
-        Damage: one is missing or holds what no counter can hold.
-    """
-    if not required:
-        return
-    if not machine.view.shader:
-        raise Damage(f"the block that ends here holds no GPU: no row ends in {ACTIVE}")
-    for row in required:
-        _check_row(row, machine)
-    unit = _first(machine.arrays, UNITS)
-    for pair in _SAME_ELEMENTS:
-        first, second = ({name.partition("::")[2] for name in matching(f"{one}::*", unit)} for one in pair)
-        if first != second:
-            lost = min(first ^ second)
-            vector = pair[0] if lost not in first else pair[1]
-            raise Damage(f"in the block that ends here a compute unit has no {vector}::{lost}")
-
-
-def _check_row(required: RequiredRow, machine: Machine) -> None:
+def _check_row(
+    required: RequiredRow, numbers: Mapping[str, float], found: Mapping[str, Objects], view: View
+) -> None:
     lacking = []
     for pattern in required.names:
-        rows = _find(pattern, machine) or [(pattern, None)]
+        rows = _find(pattern, numbers, found, view) or [(pattern, None)]
         lacking += [name for name, value in rows if value is None][:1]
         for name, value in rows:
             if value is not None:
-                _check_number(name, value, machine)
+                _check_number(name, value, numbers)
     if len(lacking) == len(required.names) and not required.optional:
         raise Damage(f"the block that ends here has no {lacking[0]}")
     for pattern in required.names:
         if pattern.endswith("::total"):
-            _check_totals(pattern, machine)
+            _check_totals(pattern, found)
 
 
-def _find(pattern: str, machine: Machine) -> list[tuple[str, float | None]]:
+def _find(
+    pattern: str, numbers: Mapping[str, float], found: Mapping[str, Objects], view: View
+) -> list[tuple[str, float | None]]:
     """The rows that a pattern names, with their numbers; None: the row is not there."""
     if pattern.endswith(LAUNCHED):
-        launched = next((name for name in machine.rows if name.endswith(LAUNCHED)), None)
-        return [] if launched is None else [(launched, machine.rows[launched])]
+        launched = next((name for name in numbers if name.endswith(LAUNCHED)), None)
+        return [] if launched is None else [(launched, numbers[launched])]
     array, _, rest = pattern.partition("*.")
-    names = matching(rest, _first(machine.arrays, array)) if "*" in rest else ()
+    names = matching(rest, _first(found, array)) if "*" in rest else ()
     patterns = [f"{array}*.{name}" for name in names] or [pattern]
-    return [row for each in patterns for row in machine.view.find(each)]
+    return [row for each in patterns for row in view.find(each)]
 
 
-def _check_number(name: str, value: float, machine: Machine) -> None:
+def _check_number(name: str, value: float, numbers: Mapping[str, float]) -> None:
     """A counter holds a number that it can have reached; a mean is nan where there are no samples."""
-    if name.endswith("::mean") and machine.rows.get(f"{name.removesuffix('mean')}samples") == 0:
+    if name.endswith("::mean") and numbers.get(f"{name.removesuffix('mean')}samples") == 0:
         return
     if not 0 <= value <= LARGEST:
         raise Damage(f"in the block that ends here {name} is {value:.17g}: no counter holds that")
 
 
-def _check_totals(pattern: str, machine: Machine) -> None:
+def _check_totals(pattern: str, found: Mapping[str, Objects]) -> None:
     """The elements of a vector add up to its total."""
     array, _, total = pattern.partition("*.")
     base = total.removesuffix("total")
-    for index, rows in machine.arrays.get(array, {}).items():
+    for index, rows in found.get(array, {}).items():
         parts = sum(value for name, value in rows.items() if name.startswith(base) and name != total)
         if parts != rows.get(total, 0):
             raise Damage(

@@ -1,18 +1,22 @@
-"""Find the relations between rows that a block of statistics breaks, whoever read the block."""
+"""Find the relations between rows that a block of statistics breaks, whoever read the block.
+
+``relations.txt`` holds the relations and says how their formulas are written.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
-from apuflow.gem5.stats.relations import RELATIONS, Relation
-
-_FORMULA = re.compile(r"(.+?) (<?=) (.+?)(?: / \(?(.+?)\)?)?(?: within (.+))?")
+_FORMULA = re.compile(r"(.+?) (<?=) (.+?)(?: / \(?(.+?)\)?)?(?: within (.+?))?(?: unless (.+))?")
 _SIGN = re.compile(r" ([+-]) ")
+_CHOICE = re.compile(r"<(\w+)>")
+_DEFINITION = re.compile("([A-Z0-9_]+) = (.+)")
 
 LARGEST = 2.0**53
 """gem5 counts in doubles, which cannot count further by ones."""
@@ -20,7 +24,53 @@ LARGEST = 2.0**53
 Lookup = Callable[[str], float | None]
 """The number of a row by its name; None: it is not there, or holds several cells."""
 
+_BLOCK = "block"
 _WHOLE: Sequence[tuple[str, Lookup]] = (("", lambda _: None),)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A formula that holds for every object of a kind, under the conditions of ``relations.txt``."""
+
+    of: str
+    conditions: frozenset[str]
+    formula: str
+
+    def __str__(self) -> str:
+        text = re.split(" within | unless ", self.formula)[0]
+        text += "" if self.of == _BLOCK else f" (of {self.of})"
+        text = text.replace("/.", "the GPU's ").replace("/SECONDS", "simSeconds")
+        return re.sub(r"\?|(?<![^ (])/(?! )", "", text.replace("#", "number of "))
+
+
+@cache
+def relations() -> tuple[Relation, ...]:
+    """All relations of ``relations.txt``."""
+    text = Path(__file__).with_name("relations.txt").read_text(encoding="utf-8")
+    found: list[Relation] = []
+    words: dict[str, list[str]] = {}
+    group = ""
+    for line in re.sub(r"\n +", " ", re.sub(r"(?m)^#.*\n", "", text)).splitlines():
+        if line.startswith("["):
+            group = line
+        elif definition := _DEFINITION.fullmatch(line):
+            words[definition[1]] = [each for word in definition[2].split() for each in _expanded(word, words)]
+        elif line.strip():
+            for each in _expanded(f"{group} {line}", words):
+                objects, formula = each[1:].split("] ", 1)
+                of, *conditions = objects.split()
+                found.append(Relation(of, frozenset(conditions), formula))
+    return tuple(found)
+
+
+def _expanded(text: str, words: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The text with each choice of words for its names in angle brackets."""
+    name = _CHOICE.search(text)
+    if name is None:
+        yield text
+        return
+    for word in words[name[1]]:
+        yield from _expanded(text.replace(name[0], word), words)
 
 
 @dataclass(frozen=True)
@@ -70,17 +120,14 @@ class View(NamedTuple):
 def find_contradictions(view: View, *, quick: bool = False) -> Iterator[Broken]:
     """The relations that a block breaks; ``quick``: only those that need few rows."""
     block = _Block(view)
-    for relation in RELATIONS:
-        if quick > relation.quick or relation.since_start > block.since_start:
+    for general in relations():
+        if (quick and "quick" not in general.conditions) or not block.meets(general.conditions):
             continue
-        if relation.idle and not block.idle:
-            continue
-        for formula in block.expanded(relation.formula):
-            for name, row in view.elements(relation.of) if relation.of else _WHOLE:
-                sides = block.unequal(relation, _formula(formula), row)
+        for relation in block.of_elements(general):
+            for name, row in _WHOLE if relation.of == _BLOCK else view.elements(relation.of):
+                sides = block.unequal(relation, row)
                 if sides is not None:
-                    text = str(replace(relation, formula=formula))
-                    yield Broken(f"{text}, {name}" if name else text, *sides)
+                    yield Broken(f"{relation}, {name}" if name else str(relation), *sides)
 
 
 def overlapping(sim_ticks: float, before: float, final_tick: float) -> bool:
@@ -109,6 +156,7 @@ class _Formula(NamedTuple):
     right: _Sum
     divisor: _Sum
     error: _Sum
+    unless: _Sum
 
 
 @cache
@@ -140,11 +188,17 @@ class _Block:
         self._view = view
         ticks, final, freq = map(view.row, ("simTicks", "finalTick", "simFreq"))
         self._seconds = ticks / freq if ticks and freq else None
-        self.since_start = ticks is not None and ticks == final
+        self._since_start = ticks is not None and ticks == final
         self._rows = cache(partial(matching, names=view.unit_rows))
 
+    def meets(self, conditions: Collection[str]) -> bool:
+        """Whether a relation with these conditions holds for the block."""
+        return ("since-start" not in conditions or self._since_start) and (
+            "idle" not in conditions or self._idle
+        )
+
     @property
-    def idle(self) -> bool:
+    def _idle(self) -> bool:
         """As many wavefronts began as ended: none was there when the block began or ended."""
         numbers = [
             (row("waveLevelParallelism::samples"), row("completedWfs"))
@@ -152,27 +206,29 @@ class _Block:
         ]
         return bool(numbers) and all(began is not None and began == ended for began, ended in numbers)
 
-    def expanded(self, formula: str) -> Sequence[str]:
-        """The formula for each element of the vector that it begins with, where that is named with ``@``."""
-        if "@" not in formula:
-            return (formula,)
-        prefix = formula.partition("@")[0]
-        parts = [name.removeprefix(prefix) for name in self._view.unit_rows if name.startswith(prefix)]
-        return [formula.replace("@", part) for part in parts]
+    def of_elements(self, relation: Relation) -> Iterator[Relation]:
+        """The relation for each element of the vector that it begins with, where that is named with ``@``."""
+        prefix, at, _ = relation.formula.partition("@")
+        if not at:
+            yield relation
+        for name in self._view.unit_rows if at else ():
+            if name.startswith(prefix):
+                yield replace(relation, formula=relation.formula.replace("@", name.removeprefix(prefix)))
 
-    def unequal(self, relation: Relation, formula: _Formula, row: Lookup) -> tuple[float, float] | None:
+    def unequal(self, relation: Relation, row: Lookup) -> tuple[float, float] | None:
         """The two sides for an object, where they differ by more than gem5's rounding."""
+        formula = _formula(relation.formula)
         left, right = self._value(formula.left, row), self._value(formula.right, row)
         if left is None or right is None or not math.isfinite(left - right):
             return None
-        if any(self._value(_sum(event), row) for event in relation.unless):
+        if self._value(formula.unless, row):
             return None
         if formula.divisor:
             divisor = self._value(formula.divisor, row)
             if not divisor:
                 return None
             right /= divisor
-            digits = _decimals(left) if relation.digits is None else relation.digits
+            digits = _decimals(left) if "as-printed" in relation.conditions else 6
             allowed = 0.501 * 10.0**-digits + 1e-12 * abs(right)
         else:
             largest = max(abs(left), abs(right))

@@ -8,14 +8,14 @@ these; ``iter_dumps(path)`` holds one dump at a time. gem5 leaves out statistics
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from apuflow.gem5.stats.blocks import Blocks
-from apuflow.gem5.stats.rows import LAYOUT, Cell, Rows, description, parse_block, shares
+from apuflow.gem5.stats.rows import LAYOUT, Cell, Rows, description, parse_block
 
 
 class DumpReader(Iterator[Rows]):
@@ -73,13 +73,12 @@ def frame_of(rows: Rows) -> pd.DataFrame:
     records = []
     for number, name in enumerate(rows.names):
         base, _, sub = name.partition("::")
-        tail = rows.tail(number)
-        text, unit = description(tail)
-        cells: Mapping[str, Cell] = {sub: Cell(float(rows.values[number]), *shares(tail))}
-        if number in rows.oneline:
-            low, size, high = (rows.numbers.get(f"{base}::{key}", math.nan) for key in LAYOUT)
-            cells = {_label(index, low, size, high): cell for index, cell in enumerate(rows.cells(number))}
-        records += [(base, key, *cell, unit, text) for key, cell in cells.items()]
+        text, unit = description(rows.tail(number))
+        oneline = number in rows.oneline
+        layout = [rows.numbers.get(f"{base}::{key}", math.nan) for key in LAYOUT] if oneline else ()
+        for index, cell in enumerate(rows.cells(number)):
+            key = _label(index, *layout) if layout else sub
+            records.append((base, key, *cell, unit, text))
     names = ["name", "sub", *Cell._fields, "unit", "description"]
     frame = pd.DataFrame.from_records(records, columns=names)
     return frame.astype(dict.fromkeys(Cell._fields, np.float64))

@@ -36,7 +36,6 @@ _NUMBER = r"-?(?:\d+(?:\.\d+)?|nan|inf)"
 _SHARE = r" +-?(?:\d+\.\d+|nan|inf)%"
 _PADDED_SHARES = rf" {{{_SHARES_WIDTH}}}|{_SHARE}(?:{_SHARE}| {{11}})"
 _SHARES = re.compile(_PADDED_SHARES.encode())
-_TWO_SHARES = re.compile(rf"({_SHARE})?({_SHARE})?")
 _VALUE = re.compile(_NUMBER.encode())
 _LINE = re.compile(rb"([!-\xff]+) +(\S+)")
 _CELL = re.compile(rf" *({_NUMBER})({_SHARE})?({_SHARE})? *")
@@ -132,28 +131,24 @@ class Rows:
         start, stop = self._ends[:, row].tolist()
         return self._text[start:stop].tobytes().decode("utf-8", "replace")
 
-    def _cells(self, row: int) -> Iterator[re.Match[str]]:
+    def _cells(self, tail: str) -> Iterator[re.Match[str]]:
         """``value share% cumulative% | ...  # description``."""
-        return filter(None, map(_CELL.match, self.tail(row).partition(" # ")[0].split("|")))
+        return filter(None, map(_CELL.match, tail.partition(" # ")[0].split("|")))
 
     def cell_values(self, row: int) -> list[float]:
         """The numbers in the cells of a one-line row."""
-        return [float(part[1]) for part in self._cells(row)]
+        return [float(cell[1]) for cell in self._cells(self.tail(row))]
 
-    def cells(self, row: int) -> tuple[Cell, ...]:
-        """Cells of a one-line row."""
-        parts = self._cells(row)
-        return tuple(Cell(float(part[1]), _percent(part[2]), _percent(part[3])) for part in parts)
-
-
-def _percent(text: str | None) -> float | None:
-    return None if text is None else float(text.strip(" %"))
+    def cells(self, row: int) -> list[Cell]:
+        """The cells of a row; one that is no one-line row has one cell."""
+        if row in self.oneline:
+            return [Cell(float(cell[1]), *_shares(cell)) for cell in self._cells(self.tail(row))]
+        return [Cell(float(self.values[row]), *_shares(_CELL.match(f"0{self.tail(row)}")))]
 
 
-def shares(tail: str) -> tuple[float | None, float | None]:
-    """Share and cumulative share in percent from what is printed behind a value."""
-    match = _TWO_SHARES.match(tail)
-    return (_percent(match[1]), _percent(match[2])) if match else (None, None)
+def _shares(cell: re.Match[str] | None) -> Iterator[float | None]:
+    for text in cell.group(2, 3) if cell else ():
+        yield None if text is None else float(text.strip(" %"))
 
 
 def description(tail: str) -> tuple[str, str]:

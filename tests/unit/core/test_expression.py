@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apuflow.core.errors import ConfigError
-from apuflow.kernels.expression import evaluate, positive, text_with
+from apuflow.core.expression import evaluate, positive, text_with
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Programs for GPUs, run with apuflow in the GPU's place: their launches become workloads."""

@@ -1,0 +1,133 @@
+"""``apuflow build`` and ``capture``: programs for GPUs, whose launches become workloads."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from apuflow.commands import app
+from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.gpus import gpu
+from apuflow.core.words import many
+
+if TYPE_CHECKING:
+    from apuflow.core.gpus import Gpu
+
+
+@app.command()
+def build(
+    name: str = typer.Argument(help="The program's file."),
+    hip: list[Path] = typer.Option(..., "--hip", help="A source in HIP; can be repeated."),
+    gfx: list[str] = typer.Option(["gfx90a"], help="GPU that it gets code for; can be repeated."),
+    arguments: str = typer.Option("", "--compile", help="Further arguments for clang."),
+    release: str | None = typer.Option(
+        None, "--as", help="Change the code for what this release of gem5 does not execute rightly."
+    ),
+) -> None:
+    """Build a HIP program from its sources by clang, without ROCm: host code and code for GPUs.
+
+    Headers are those of Debian's libamdhip64-dev where it is installed, else small ones of this project. The
+    program runs by apuflow capture.
+    """
+    from apuflow.capture.build import Build
+    from apuflow.configure import load_release
+
+    gpus = tuple(gpu(each, "--gfx").name for each in gfx)
+    found = load_release(release) if release else None
+    defects = {each: found.instruction_defects(each) for each in gpus} if found else None
+    Build(gpus, tuple(shlex.split(arguments)), defects).program(hip, Path(name))
+    typer.echo(f"{name}: code for {', '.join(gpus)}")
+    typer.echo(f"next: apuflow capture NAME -- {Path(name) if Path(name).is_absolute() else f'./{name}'}")
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def capture(
+    name: str = typer.Argument(help="The workload to write."),
+    command: list[str] = typer.Argument(help="After --: the program and its arguments."),
+    gfx: str | None = typer.Option(None, help="The GPU; default: the first that the program has code for."),
+    compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
+    kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
+    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    fold: bool = typer.Option(
+        False, "--fold", help="Record one of equal launches: same kernel, grid and executed instructions."
+    ),
+    first: int | None = typer.Option(None, min=1, help="Record so many launches, then end the program."),
+    execute: bool = typer.Option(True, help="Execute the kernels, or leave memory as it is."),
+    limit: int = typer.Option(
+        2_000_000_000, min=1, help="Wavefront instructions after which a launch is stopped."
+    ),
+    opencl: bool | None = typer.Option(
+        None, help="The program uses OpenCL; default: whether its file names libOpenCL."
+    ),
+    rocm: bool = typer.Option(
+        False, "--rocm", help="Run it under this machine's ROCm on its own GPU, which --gfx names."
+    ),
+    force: bool = typer.Option(False, help="Overwrite existing files."),
+) -> None:
+    """Run a HIP or OpenCL program with the interpreter as its GPU; write its launches as a workload.
+
+    A HIP program is built by apuflow build, or links libamdhip64.so of ROCm 5; an OpenCL program links
+    libOpenCL.so. Its host code runs as it is, with the results of the kernels. Prints what was executed, and
+    the recorded bytes.
+    """
+    from apuflow.capture.device import Choice, Device
+    from apuflow.capture.hip import hip_library
+    from apuflow.capture.observed import ObservedDevice, tool_variables
+    from apuflow.capture.opencl import loader_variables
+    from apuflow.capture.server import run
+    from apuflow.capture.writer import write
+    from apuflow.configure.loading import check_new_name
+    from apuflow.core import paths
+
+    check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
+    program = Path(command[0])
+    data = program.read_bytes() if program.is_file() else b""
+    if opencl is None:
+        opencl = b"libOpenCL.so" in data and not rocm
+    choice = Choice(kernel, every, fold, first, execute, limit)
+    made = ObservedDevice if rocm else Device
+    device = made(_gpu(gfx, data, opencl=opencl), choice, compute_units)
+    libraries = [] if opencl or rocm else [hip_library(Path())]
+    variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
+    status = run(command, device, libraries, variables)
+    journal = device.journal
+    if status:
+        raise EngineError(
+            f"the program ended with exit status {status}, after {many(journal.count, 'launch', 'launches')}",
+            value=command[0],
+            remedy="its own messages are above; nothing is written",
+        )
+    files = write(journal, name, Path(), shlex.join(command))
+    seconds = (
+        f", {journal.instructions:,} wavefront instructions in {journal.seconds:.1f} s"
+        if journal.instructions
+        else ""
+    )
+    typer.echo(f"{name} on {journal.gfx}: {many(journal.count, 'launch', 'launches')}{seconds}")
+    size = sum(each.stat().st_size for each in files)
+    typer.echo(f"{many(len(journal.launches), 'launch', 'launches')} recorded, {size:,} bytes")
+    for path in files:
+        typer.echo(f"  {path}")
+    typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
+
+
+def _gpu(named: str | None, program: bytes, *, opencl: bool) -> Gpu:
+    """The GPU of that name, or the first that a program has code for; OpenCL is compiled for any."""
+    from apuflow.capture.bundle import targets
+    from apuflow.core.gpus import GPUS
+
+    if named is not None:
+        return gpu(named, "--gfx")
+    found = ("gfx801",) if opencl else targets(program)
+    known = [each for each in found if each in GPUS]
+    if known:
+        return GPUS[known[0]]
+    raise ConfigError(
+        "which GPU the program is for",
+        key="--gfx",
+        value=", ".join(found) or None,
+        remedy=f"name one of {', '.join(GPUS)} that it has code for",
+    )

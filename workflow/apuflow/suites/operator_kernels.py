@@ -1,0 +1,226 @@
+"""Which kernels run an operator: MIOpen's and rocBLAS' of ROCm 4.0, the Triton kernels here, or the user's.
+
+GPUs of MIOpen and rocBLAS 4.0 run fp32. The others run ``configs/workloads/triton_*.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from apuflow.core.errors import ConfigError
+from apuflow.core.expression import evaluate
+from apuflow.core.gpus import GPUS
+from apuflow.core.scalar import Scalar
+from apuflow.suites.operators import Sizes, complete, kind_of, macs_of
+from apuflow.suites.step import OPERATION, product
+
+
+class Run(NamedTuple):
+    """What runs for an operator.
+
+    Attributes:
+        suffix: of its name, for a part.
+        step, shape: kind and shape of the suite's step.
+        repeats: how often it runs.
+        macs: multiply-adds of all repeats.
+        workload: of its kernels, whose parameters are the shape; "": an operation.
+        why: why none runs it.
+    """
+
+    suffix: str
+    step: str
+    shape: Mapping[str, Scalar]
+    repeats: int
+    macs: int
+    workload: str = ""
+    why: str = ""
+
+
+TYPES: Final[Mapping[str, int]] = {"float": 4, "half": 2, "bfloat16": 2}
+"""Types of numbers that networks compute in, and their bytes."""
+DECODE: Final = "decode_attention"
+"""Attention of one query for each sequence."""
+BY_LIBRARIES: Final = tuple(name for name, gpu in GPUS.items() if not gpu.runs_as)
+"""GPUs of MIOpen and rocBLAS."""
+POINTWISE: Final = (
+    *("copy", "add", "sub", "mul", "div", "maximum", "minimum", "relu", "sigmoid", "tanh", "silu", "exp"),
+    *("neg", "abs", "sqrt", "rsqrt", "square"),
+)
+"""Operators of ``triton_pointwise``, in the order of its numbers."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """Kernels of this project for an operator.
+
+    Attributes:
+        workload: that has them.
+        parameters: its parameters, expressions of the operator's sizes: ``m=m n=n k=k``.
+        powers, sixteens: sizes that must be powers of two, and multiples of 16.
+        equal: sizes that must be equal.
+        times: launches for each run of the operator, an expression.
+    """
+
+    workload: str
+    parameters: str
+    powers: str = ""
+    sixteens: str = ""
+    equal: str = ""
+    times: str = "1"
+
+    def refusal(self, sizes: Sizes) -> str:
+        """Why they cannot run these sizes; "": they can."""
+        for name in self.powers.split():
+            if sizes[name] & (sizes[name] - 1):
+                return f"{self.workload} takes powers of two as {name}, not {sizes[name]}"
+        for name in self.sixteens.split():
+            if sizes[name] % 16:
+                return f"{self.workload} takes multiples of 16 as {name}, not {sizes[name]}"
+        found = {sizes[name] for name in self.equal.split()}
+        return f"{self.workload} takes as many {self.equal.replace(' ', ' as ')}" if len(found) > 1 else ""
+
+    def shape(self, sizes: Sizes, kind: str) -> dict[str, Scalar]:
+        """Its parameters for these sizes and numbers of this type."""
+        pairs = (pair.partition("=") for pair in self.parameters.split())
+        return {**{name: evaluate(text, sizes, "parameters") for name, _, text in pairs}, "type": kind}
+
+    def launches(self, sizes: Sizes) -> int:
+        """Launches for each run of the operator."""
+        return evaluate(self.times, sizes, "times")
+
+
+_N: Final = "n=elements"
+TRITON: Final[Mapping[str, Shipped]] = {
+    "product": Shipped("triton_product", "m=m n=n k=k", sixteens="n k", times="batch"),
+    "attention": Shipped(
+        "triton_flash_attention",
+        "heads=batch*heads group=group sequence=queries head=head causal=causal",
+        powers="head",
+        equal="queries keys",
+    ),
+    DECODE: Shipped(
+        "triton_decode_attention",
+        "batch=1 heads=batch*heads group=group capacity=ceil(keys,16)*16 head=head",
+        powers="head",
+    ),
+    "layernorm": Shipped("triton_layer_norm", "rows=rows columns=width", sixteens="width"),
+    "rmsnorm": Shipped("triton_rms_norm", "rows=rows columns=width", sixteens="width"),
+    "softmax": Shipped("triton_softmax", "rows=rows columns=width"),
+    "embedding": Shipped("triton_embedding", "tokens=tokens words=rows columns=width", sixteens="width"),
+    "rotary": Shipped("triton_rotary", "positions=tokens heads=heads half=half", powers="heads half"),
+    "gelu": Shipped("triton_gelu", _N, sixteens="elements"),
+    "swiglu": Shipped("triton_swiglu", _N, sixteens="elements"),
+    **{op: Shipped("triton_pointwise", f"{_N} operator={number}") for number, op in enumerate(POINTWISE)},
+    "add": Shipped("triton_vector_add", _N),
+}
+"""By operator. A step of ``triton_decode_attention`` reads the cache up to a multiple of 16 places."""
+
+
+_Step: TypeAlias = Callable[[Sizes], tuple[str, Mapping[str, Scalar]]]
+"""Kind of step and its shape, from the sizes of an operator."""
+
+
+def _elementwise(operator: str) -> _Step:
+    text = f"elementwise fwd n=1 c=1 h=1 w={{}} operator={operator}"
+    return lambda s: (operator, {OPERATION: text.format(s["elements"])})
+
+
+def _same(op: str) -> _Step:
+    return lambda s: (op, s)
+
+
+def _cell(op: str, cell: str) -> _Step:
+    return lambda s: (op, {"cell": cell, **s})
+
+
+def _rows(s: Sizes) -> dict[str, Scalar]:
+    return {"elements": s["rows"] * s["width"], "width": s["width"]}
+
+
+def _filtered(op: str, **more: Scalar) -> _Step:
+    """Without groups and dilation where there are none."""
+    return lambda s: (
+        op,
+        {k: v for k, v in s.items() if v != 1 or k[:8] not in ("groups", "dilation")} | more,
+    )
+
+
+def _gathered(s: Sizes) -> tuple[str, Mapping[str, Scalar]]:
+    rows, width = s["rows"], s["width"]
+    return "embedding", {"elements": s["tokens"] * width, "params": rows * width, "width": width}
+
+
+LIBRARIES: Final[Mapping[str, _Step]] = {
+    "product": lambda s: (
+        "gemm",  # column major: the transpose of the result
+        product(s["n"], s["m"], s["k"], transpose_a=bool(s["transposed"]), batch=s["batch"]),
+    ),
+    "conv": _filtered("conv", algorithm="gemm"),
+    "deconv": _filtered("deconv"),
+    **{op: _same(op) for op in ("maxpool", "avgpool", "batchnorm", "upsample_nearest")},
+    **{op: _same(op) for op in ("gelu", "relu", "relu6", "sigmoid", "tanh", "copy")},
+    **{op: _cell(op, op) for op in ("lstm", "gru")},
+    "vanilla": _cell("vanilla", "relu"),
+    "vanilla_tanh": _cell("vanilla_tanh", "tanh"),
+    "softmax": lambda s: ("softmax", _rows(s)),
+    "layernorm": lambda s: ("layernorm", {**_rows(s), "params": 0}),
+    "embedding": _gathered,
+    **{op: _elementwise(op[:3]) for op in ("add", "mul", "maximum", "minimum")},
+}
+"""By operator: the step of a suite that MIOpen, rocBLAS or this project's OpenCL kernels run in fp32."""
+
+
+def by_triton(gfx: str, kind: str) -> bool:
+    """Whether Triton's kernels run numbers of a type; without a GPU, those of 16 bits.
+
+    Raises ConfigError: 16 bits on a GPU whose libraries compute in fp32.
+    """
+    if gfx in BY_LIBRARIES and kind != "float":
+        raise ConfigError(
+            f"the kernels of {gfx} compute in fp32 (float) alone",
+            key="layer.type",
+            value=kind,
+            remedy="machine: mi300x-like or mi210-like (gfx942, gfx90a), release: v24.1; or type: float",
+        )
+    return gfx not in BY_LIBRARIES if gfx else kind != "float"
+
+
+def runs(
+    op: str, sizes: Sizes, kind: str, gfx: str, own: Mapping[str, str], parts: bool = False
+) -> Iterator[Run]:
+    """What runs for an operator on a GPU.
+
+    Args:
+        kind: type of the numbers.
+        own: the user's workloads of kernels by operator.
+        parts: attention runs as its parts.
+    """
+    triton, sizes = by_triton(gfx, kind), complete(op, sizes)
+    macs = macs_of(op, sizes)
+    name = DECODE if op == "attention" and sizes["queries"] == 1 else op
+    shipped = TRITON.get(name)
+    if name in own:
+        shape: Mapping[str, Scalar] = shipped.shape(sizes, kind) if shipped else {**sizes, "type": kind}
+        yield Run("", op, shape, shipped.launches(sizes) if shipped else 1, macs, own[name])
+        return
+    why = f"no kernel here computes {op} in {kind}" + (f" on {gfx}" if gfx else "")
+    if parts and op == "attention":
+        pass
+    elif not triton and op in LIBRARIES:
+        yield Run("", *LIBRARIES[op](sizes), 1, macs)
+        return
+    elif triton and shipped is not None:
+        why = shipped.refusal(sizes)
+        if not why:
+            yield Run("", op, shipped.shape(sizes, kind), shipped.launches(sizes), macs, shipped.workload)
+            return
+    made = kind_of(op).parts
+    found = list(made(sizes)) if made else []
+    if not found:
+        yield Run("", op, sizes, 1, macs, why=why)
+    for suffix, part, of, times in found:
+        for one in runs(part, of, kind, gfx, own):
+            repeats, macs = times * one.repeats, times * one.macs
+            yield one._replace(suffix=suffix + one.suffix, repeats=repeats, macs=macs)
