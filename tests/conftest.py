@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,22 @@ import pytest
 from places import DATA, ROOT
 
 from apuflow.containers import found
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The directory of ``places.made_once``.
+
+    Tests start Python hundreds of times, so bytecode is kept whatever the environment says.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not hasattr(config, "workerinput"):
+        os.environ["APUFLOW_TEST_RUN"] = tempfile.mkdtemp(dir="/var/tmp", prefix="apuflow-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["APUFLOW_TEST_RUN"], ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -39,9 +57,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def _shared(file: Path) -> str:
-    """The finished project of all faults; a Docker daemon; else what the file's own fixtures make."""
-    if file.parent.name == "faults":
-        return "faults"
+    """A Docker daemon; else what the file's own fixtures make."""
     return "docker" if "docker" in file.name else str(file)
 
 
@@ -92,7 +108,7 @@ def copy_project(directory: Path) -> Path:
     ):
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("*.egg-info"))
         else:
             shutil.copy(source, target / name)
     (target / "configs/site.yaml").unlink(missing_ok=True)

@@ -164,11 +164,15 @@ ANYWHERE = (
     *("unit/statsnet", "unit/suites"),
     *(f"unit/plan/test_{name}.py" for name in ("members", "runs")),
     *(f"unit/commands/test_{name}.py" for name in ("score", "stats")),
-    *(f"unit/score/test_{name}.py" for name in ("errors", "runs")),
+    *(f"unit/run/test_{name}.py" for name in ("guest_errors", "outcome", "proof")),
+    *(f"unit/score/test_{name}.py" for name in ("errors", "measured_page", "recorded_errors", "runs")),
     *(f"unit/test_{name}.py" for name in ("frozen", "fuzz_inputs", "kubernetes_docs")),
     # Their tools are Python packages.
+    "unit/kernels/test_triton_library.py",
     "test_style.py",
     "integration/test_docs_site.py",
+    # integration/test_installed.py runs the first tutorial, and a clone, with no other program.
+    *(f"integration/test_{name}.py" for name in ("profiles", "tutorials", "workflow_preview")),
     # They disturb the project whose quiet path is integration/test_workflow_gem5.py, with no other program.
     "faults",
     "integration/test_archive_workflow.py",

@@ -1,4 +1,4 @@
-"""Fixtures of the fault matrix: a project whose gem5 path is made once, and copies of it to break."""
+"""Fixtures of the fault matrix: copies of a finished project to break."""
 
 from __future__ import annotations
 
@@ -10,36 +10,24 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import gem5_project
 import needs
 import pytest
 from gem5_project import Gem5Project
 from places import ROOT
-from workflow_faults import copy_made
 
-# The same daemon and image as the other tests with containers.
+# The same project, daemon and image as the integration tests have.
 _spec = importlib.util.spec_from_file_location("container_fixtures", ROOT / "tests/integration/conftest.py")
 assert _spec is not None and _spec.loader is not None
 _containers = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_containers)
-docker_url, docker_image, own_daemon = (
+docker_url, docker_image, own_daemon, made = (
     _containers.docker_url,
     _containers.docker_image,
     _containers.own_daemon,
+    _containers.made,
 )
 
 CopyProject = Callable[[], Gem5Project]
-
-
-@pytest.fixture(scope="session")
-def made(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
-    """Sources, gem5, kernels and one proven run with its table; nobody changes it."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-faults-") as directory:
-        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"container": "host"})
-        project.sweep("one", axes={"num-compute-units": [4]})
-        done = project.run("results/one/softmax_fwd.csv")
-        assert done.returncode == 0, done.stdout + done.stderr
-        yield project
 
 
 @pytest.fixture
@@ -51,7 +39,7 @@ def copies(made: Gem5Project) -> Iterator[CopyProject]:
         def copy() -> Gem5Project:
             nonlocal number
             number += 1
-            return copy_made(made, Path(directory) / f'it\'s "copy" {number} $(touch x) #ü')
+            return made.copy(Path(directory) / f'it\'s "copy" {number} $(touch x) #ü')
 
         yield copy
 

@@ -13,10 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import gem5_project
 import needs
 import pandas as pd
 import pytest
@@ -24,7 +23,6 @@ from gem5_project import SNAKEMAKE, Gem5Project
 from places import ROOT
 from slurm_cluster import Cluster, until
 from standins import repositories
-from workflow_faults import copy_made
 
 from apuflow.core.record import read_run
 from apuflow.plan.schedule import OVERHEAD_SECONDS
@@ -50,32 +48,21 @@ def cluster() -> Iterator[Cluster]:
         running.stop()
 
 
-@pytest.fixture(scope="module")
-def finished(cluster: Cluster, new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
-    """A project of this file's own with a finished run; nobody changes it."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-slurm-") as directory:
-        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"container": "host"})
-        project.sweep("one", axes={"num-compute-units": [4]})
-        done = project.run("results/one/softmax_fwd.csv")
-        assert done.returncode == 0, done.stdout + done.stderr
-        yield project
-
-
 @pytest.fixture
-def project(cluster: Cluster, finished: Gem5Project) -> Iterator[Gem5Project]:
+def project(cluster: Cluster, made: Gem5Project) -> Iterator[Gem5Project]:
     """A project with one finished run; another of its sweeps has a mistake."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-slurm-") as directory:
-        copy = copy_made(finished, Path(directory) / "project")
+        copy = made.copy(Path(directory) / "project")
         (copy.root / "configs/sweeps/broken.yaml").write_text("engines: [")
         repositories.behave(copy.binary, {})
         yield copy
 
 
 @pytest.fixture(scope="module")
-def limited(cluster: Cluster, finished: Gem5Project) -> Iterator[Event]:
+def limited(cluster: Cluster, made: Gem5Project) -> Iterator[Event]:
     """A batch with three minutes to run, whose second point takes longer; it is looked at in the end."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-slurm-") as directory:
-        copy = copy_made(finished, Path(directory) / "project")
+        copy = made.copy(Path(directory) / "project")
         repositories.behave(copy.binary, {f"--gpu-clock={CLOCKS['time limit'] + 1}MHz ": "hang"})
         yield Event("time limit", copy, cluster)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,16 +15,6 @@ from gem5_project import SNAKEMAKE, Gem5Project
 from standins import repositories
 
 TABLE = "results/two/softmax_fwd.csv"
-
-
-def copy_made(made: Gem5Project, root: Path) -> Gem5Project:
-    """A copy of a finished project that stands on its own."""
-    shutil.copytree(made.root, root, symlinks=True)
-    for record in (root / "build/toolchain").rglob("*.json"):
-        quoted, state = json.dumps(str(root))[1:-1], record.stat()
-        record.write_text(record.read_text().replace(str(made.root), quoted))
-        os.utime(record, ns=(state.st_atime_ns, state.st_mtime_ns))
-    return Gem5Project(root, made.gem5)
 
 
 class Workflow:

@@ -12,6 +12,8 @@ import needs
 import pytest
 from docker_daemon import Daemon, answers, load_base, start
 from gem5_project import Gem5Project
+from installed import Machine
+from places import made_once
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +46,19 @@ def own_daemon() -> Iterator[Daemon]:
     daemon.stop()
 
 
+@pytest.fixture(scope="session")
+def made(new_project: Callable[[Path], Path]) -> Gem5Project:
+    """A finished project, which nobody changes."""
+    return gem5_project.made(new_project)
+
+
+@pytest.fixture(scope="session")
+def machine() -> Machine:
+    return Machine(made_once("machine", Machine.install))
+
+
 @pytest.fixture
-def gem5(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
-    """A project of stand-ins that runs on the host, outside /tmp, which a program inside gem5 cannot see."""
+def gem5(made: Gem5Project) -> Iterator[Gem5Project]:
+    """A project of stand-ins that runs on the host, with one finished run."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
-        root = new_project(Path(directory))
-        yield gem5_project.make(root, Path(directory), {"container": "host"})
+        yield made.copy(Path(directory) / "project")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from places import ROOT
+from places import ROOT, made_once
 from standins import repositories
 
 from apuflow.configure import load_sweep
@@ -51,6 +54,15 @@ class Gem5Project:
             env={**repositories.environment(), **environment},
         )
 
+    def copy(self, root: Path) -> Gem5Project:
+        """A copy that stands on its own."""
+        shutil.copytree(self.root, root, symlinks=True)
+        for record in (root / "build/toolchain").rglob("*.json"):
+            quoted, state = json.dumps(str(root))[1:-1], record.stat()
+            record.write_text(record.read_text().replace(str(self.root), quoted))
+            os.utime(record, ns=(state.st_atime_ns, state.st_mtime_ns))
+        return Gem5Project(root, self.gem5)
+
     def records(self, workload: str = "softmax_fwd", engine: str = "gem5") -> list[Path]:
         return sorted((self.root / "runs" / engine / workload).glob("*/run.json"))
 
@@ -80,3 +92,17 @@ def make(root: Path, upstream: Path, site: dict[str, Any]) -> Gem5Project:
     given = {"miopen_source": str(miopen), "mirrors": mirrors, **site}
     (root / "configs/site.yaml").write_text(yaml.safe_dump(given))
     return Gem5Project(root, gem5)
+
+
+def made(new_project: Callable[[Path], Path]) -> Gem5Project:
+    """A finished project to be copied: sources, gem5, kernels and one proven run with its table."""
+
+    def finish(place: Path) -> None:
+        project = make(new_project(place), place, {"container": "host"})
+        project.sweep("one", axes={"num-compute-units": [4]})
+        done = project.run("results/one/softmax_fwd.csv")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    place = made_once("gem5", finish)
+    gem5 = place / "gem5"
+    return Gem5Project(place / "project", repositories.Repository(gem5, repositories.head(gem5)))

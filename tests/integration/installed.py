@@ -26,25 +26,41 @@ def make_environment(directory: Path) -> Path:
     return directory / "bin/python"
 
 
+def do(command: list[str], directory: Path, *programs: Path) -> str:
+    """What a command prints that finds these programs first; it must end well."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment["PATH"] = os.pathsep.join([*map(str, programs), environment["PATH"]])
+    done = subprocess.run(
+        command, cwd=directory, capture_output=True, text=True, timeout=3600, env=environment
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
 class Machine:
     """An environment with the wheel in it, and nothing of the checkout."""
 
     def __init__(self, place: Path) -> None:
-        wheels, self.bin = place / "wheels", place / "env/bin"
+        self.bin = place / "env/bin"
+        self.package = next((place / "env/lib").glob("python*/site-packages")) / "apuflow"
+
+    @staticmethod
+    def install(place: Path) -> None:
+        """Build the wheel, and make the environment."""
+        wheels, programs = place / "wheels", place / "env/bin"
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
         build = ("wheel", "--no-deps", "--no-build-isolation", "--no-cache-dir", "--wheel-dir", str(wheels))
-        self._do([*pip, *build, str(ROOT)], place)
-        make_environment(place / "env")
-        install = ("--python", str(self.bin / "python"), "install", "--no-deps", "--no-index")
-        self._do([*pip, *install, *map(str, wheels.glob("*.whl"))], place)
-        self.package = next((place / "env/lib").glob("python*/site-packages")) / "apuflow"
-        snakemake = self.bin / "snakemake"
-        snakemake.write_text(f'#!/bin/sh\nexec "{self.bin}/python" -m snakemake "$@"\n')
+        do([*pip, *build, str(ROOT)], place)
+        python = make_environment(place / "env")
+        install = ("--python", str(python), "install", "--no-deps", "--no-index")
+        do([*pip, *install, *map(str, wheels.glob("*.whl"))], place)
+        snakemake = programs / "snakemake"
+        snakemake.write_text(f'#!/bin/sh\nexec "{python}" -m snakemake "$@"\n')
         snakemake.chmod(0o755)
 
     def run(self, directory: Path, *command: str) -> str:
         """What a command prints; it must end well."""
-        return self._do([str(self.bin / command[0]), *command[1:]], directory)
+        return do([str(self.bin / command[0]), *command[1:]], directory, self.bin)
 
     def type_in(
         self,
@@ -85,7 +101,7 @@ class Machine:
             elif kind == "sh" or (kind == "bash" and gem5 == "run"):
                 if gem5 == "plan":
                     block = re.sub(r"^snakemake ", "snakemake --dry-run ", block, flags=re.M)
-                printed += self._do(["/bin/sh", "-euc", f"{block}\npwd > .here"], directory)
+                printed += do(["/bin/sh", "-euc", f"{block}\npwd > .here"], directory, self.bin)
                 directory = Path(next(iter(self._places(directory))))
         return directory, printed
 
@@ -96,17 +112,3 @@ class Machine:
         for note in notes:
             note.unlink()
         return texts
-
-    def _do(self, command: list[str], directory: Path) -> str:
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        environment["PATH"] = f"{self.bin}:{environment['PATH']}"
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            capture_output=True,
-            text=True,
-            timeout=3600,
-            env=environment,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + done.stderr

@@ -6,10 +6,9 @@ import json
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import gem5_project
 import pandas as pd
 import pytest
 from gem5_project import RELEASE, Gem5Project
@@ -18,10 +17,10 @@ from apuflow.score.errors import recorded
 
 
 @pytest.fixture(scope="module")
-def finished(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
+def finished(made: Gem5Project) -> Iterator[Gem5Project]:
     """The default sweep's softmax table, made once."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="apuflow-test-") as directory:
-        project = gem5_project.make(new_project(Path(directory)), Path(directory), {"container": "host"})
+        project = made.copy(Path(directory) / "project")
         done = project.run("results/softmax_fwd.csv")
         assert done.returncode == 0, done.stdout + done.stderr
         yield project
@@ -74,6 +73,7 @@ def test_a_copied_release_runs_and_is_read_as_the_original(gem5: Gem5Project) ->
     """As the release files invite: a copy of one under another name describes a fork."""
     files = gem5.root / "configs/gem5"
     shutil.copy(files / f"{RELEASE}.yaml", files / "mygem5.yaml")
+    shutil.rmtree(gem5.root / "runs")
     gem5.sweep("fork", axes={"release": [RELEASE, "mygem5"]})
     done = gem5.run("results/fork/softmax_fwd.csv")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -63,6 +63,11 @@ def commit(directory: Path) -> str:
     """Commit everything in a directory; returns the commit."""
     for command in (("init", "-q", "-b", "stable"), ("add", "-A"), ("commit", "-q", "-m", "stand-in")):
         git(directory, *command)
+    return head(directory)
+
+
+def head(directory: Path) -> str:
+    """The commit that is checked out."""
     return git(directory, "rev-parse", "HEAD")
 
 

@@ -11,16 +11,21 @@ from apuflow.cli import build_app
 from apuflow.miopen.compiler import Compiler
 
 
-def test_the_examples_fit(root: Path, monkeypatch: pytest.MonkeyPatch, clang: Compiler) -> None:
+def test_the_examples_fit_and_give_their_references_results_without_gem5(
+    root: Path, monkeypatch: pytest.MonkeyPatch, clang: Compiler
+) -> None:
     """Registers and LDS as llvm-readobj shows them: 16 x 17 floats of LDS make 1088 bytes.
 
     gem5 executes all their instructions: they ran right on v23.0.1.0 (gfx801) and v24.0.0.1 (gfx902).
     """
     monkeypatch.chdir(root)
     for gfx, release in (("gfx801", "v23.0"), ("gfx902", "v24.0")):
-        done = CliRunner().invoke(build_app(), ["check-kernels", "--num-cus", "8", "--gfx", gfx])
+        arguments = ["check-kernels", "--num-cus", "8", "--gfx", gfx, "--run", "--as", release]
+        done = CliRunner().invoke(build_app(), arguments)
         assert done.exit_code == 0, done.output
         assert done.output.count("launches, arguments and reference fit") == 6
+        assert done.output.count("equals its reference") == 6
+        assert done.output.count(f"executed as gem5 {release}") == 6
         assert "1088 bytes of LDS" in done.output
         ended = [line for line in done.output.splitlines() if "does not execute" in line]
         assert not [line for line in ended if release in line]
@@ -35,18 +40,6 @@ def test_what_does_not_fit(root: Path, monkeypatch: pytest.MonkeyPatch, clang: C
     done = CliRunner().invoke(build_app(), ["check-kernels", "own_vector_add", "--gfx", "gfx902"])
     assert done.exit_code == 1
     assert "vector_add: argument 3 (c) is a buffer, the launch gives 65536" in done.output
-
-
-def test_the_examples_give_their_references_results_without_gem5(
-    root: Path, monkeypatch: pytest.MonkeyPatch, clang: Compiler
-) -> None:
-    """As on a real gem5: v23.0.1.0 (gfx801) and v24.0.0.1 (gfx902)."""
-    monkeypatch.chdir(root)
-    for gfx, release in (("gfx801", "v23.0"), ("gfx902", "v24.0")):
-        done = CliRunner().invoke(build_app(), ["check-kernels", "--gfx", gfx, "--run", "--as", release])
-        assert done.exit_code == 0, done.output
-        assert done.output.count("equals its reference") == 6
-        assert done.output.count(f"executed as gem5 {release}") == 6
 
 
 def test_a_wrong_result_and_an_index_outside_of_a_buffer_are_named(

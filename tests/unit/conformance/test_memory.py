@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 import machine_code
 import numpy as np
@@ -42,8 +43,9 @@ SIZES = {
 """Bytes of a lane; less than 0: the sign is kept."""
 
 
-def made(module: str, isa: IsaName) -> list[Case]:
-    return list(importlib.import_module(f"apuflow.conformance.{module}").cases(isa))
+@cache
+def made(module: str, isa: IsaName) -> tuple[Case, ...]:
+    return tuple(importlib.import_module(f"apuflow.conformance.{module}").cases(isa))
 
 
 def run(some: Iterable[Case]) -> Iterator[tuple[Case, Values]]:

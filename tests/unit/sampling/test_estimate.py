@@ -75,7 +75,7 @@ def test_the_interval_holds_the_total_as_often_as_promised(within: float, betwee
     generator = np.random.default_rng(20261122)
     aim = Sampling(bound=0.05, budget=0.9)
     held, errors, widths = [], [], []
-    for _ in range(100):
+    for _ in range(50):
         truth, found, _ = sampled(network(generator, 6, within, between), aim)
         estimate = found.estimate(aim)
         held.append(abs(estimate.total - truth) <= estimate.half_width)
@@ -91,7 +91,7 @@ def test_the_interval_holds_where_measurements_have_intervals_of_their_own() -> 
     generator = np.random.default_rng(20261125)
     aim, doubt = Sampling(bound=0.03, budget=0.4), 0.2
     held, errors = [], []
-    for _ in range(100):
+    for _ in range(50):
         parts = network(generator, 6, 0.1, 0.2).assign(doubt=doubt)
         seen = parts.assign(truth=parts["truth"] * np.exp(generator.normal(0, doubt / 1.96, len(parts))))
         measured: dict[str, list[float]] = {}

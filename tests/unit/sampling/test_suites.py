@@ -299,15 +299,15 @@ def test_the_interval_holds_what_gem5_took_kernel_by_kernel(
 def test_intervals_hold_what_whole_iterations_took_as_often_as_promised(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five budgets of four networks on two machines: of 40 intervals of 95 % two may miss."""
+    """Three budgets of four networks on two machines: of 24 intervals of 95 % one may miss."""
     monkeypatch.chdir(root)
     held = []
     for network, units in product(IMAGES, (4, 16)):
         rows = network_sweep(root, network, units)
-        for budget in (0.05, 0.1, 0.2, 0.3, 0.5):
+        for budget in (0.05, 0.2, 0.5):
             one, _, truth = played(root, monkeypatch, rows, Sampling(bound=0.01, budget=budget, audit=0))
             held.append(abs(one.estimate.total - truth) <= prior_half_width(one))
-    assert len(held) == 40 and held.count(False) <= 2
+    assert len(held) == 24 and held.count(False) <= 1
 
 
 def off_by(root: Path, monkeypatch: pytest.MonkeyPatch, network: str, units: int, share: float) -> float:
