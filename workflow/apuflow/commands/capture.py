@@ -109,6 +109,10 @@ def capture(
     typer.echo(f"{name} on {journal.gfx}: {many(journal.count, 'launch', 'launches')}{seconds}")
     size = sum(each.stat().st_size for each in files)
     typer.echo(f"{many(len(journal.launches), 'launch', 'launches')} recorded, {size:,} bytes")
+    if (stand_for := sum(each.weight for each in journal.launches)) > len(journal.launches):
+        weighted = sum(each.weight * each.instructions for each in journal.launches)
+        share = f", {weighted / journal.instructions:.1%} of the instructions" if journal.instructions else ""
+        typer.echo(f"with their weights they stand for {many(stand_for, 'launch', 'launches')}{share}")
     for path in files:
         typer.echo(f"  {path}")
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
