@@ -47,7 +47,7 @@ def captured(
 
 
 def work_of(root: Path, name: str) -> KernelsWork:
-    work = load_workload(name, root).work({}, pytest.fail)
+    work = load_workload(name, root).work({}, lambda error: pytest.fail(str(error)))
     assert isinstance(work, KernelsWork)
     return work
 

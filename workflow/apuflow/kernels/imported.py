@@ -147,7 +147,9 @@ def _packed(
     before = [name for name in buffers if f"{name}.bin" in files]
     for name in before:
         buffers[name]["contents"] = "reference"
-    arrays = {f"after {name}": np.frombuffer(data, kinds[name]) for name, data in recorded.items()}
+    arrays: dict[str, Any] = {
+        f"after {name}": np.frombuffer(data, kinds[name]) for name, data in recorded.items()
+    }
     for name in before:
         arrays[f"before {name}"] = np.frombuffer(files[f"{name}.bin"], NUMPY_TYPES[types[name]])
     written = BytesIO()
