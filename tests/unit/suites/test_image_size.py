@@ -9,7 +9,7 @@ import pytest
 from apuflow.configure.suite import load_suite
 from apuflow.core.errors import ConfigError
 from apuflow.suites.image_size import on_images
-from apuflow.suites.network import Network
+from apuflow.suites.network import Memory, Network
 from apuflow.suites.spec import Spec, spec_of
 from apuflow.suites.step import Choice
 
@@ -63,7 +63,7 @@ def test_a_step_and_the_memory_have_the_size() -> None:
     steps = suite.steps(Choice(n=1, image=64, direction="fwd"))
     assert steps[0].shape["h"] == 64 and steps[0].flop == 2 * 64 * 147 * 32 * 32
     small, whole = suite.memory(Choice(n=1, image=64)), suite.memory(Choice(n=1))
-    assert small is not None and whole is not None
+    assert isinstance(small, Memory) and isinstance(whole, Memory)
     assert small.weights == whole.weights
     # The largest column matrix is the first convolution's: 147 rows of 32x32 instead of 112x112.
     assert (small.workspace, whole.workspace) == (4 * 147 * 32**2, 4 * 147 * 112**2)

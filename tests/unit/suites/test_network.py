@@ -11,7 +11,7 @@ from apuflow.suites.step import Choice
 
 def memory(name: str, choice: Choice) -> Memory:
     found = load_suite(name, ROOT).memory(choice)
-    assert found is not None
+    assert isinstance(found, Memory)
     return found
 
 
