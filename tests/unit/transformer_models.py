@@ -23,14 +23,14 @@ class Block(nn.Module):
         n, length, d = x.shape
         q, k, v = self.qkv(x).view(n, length, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
-        return self.out(y.transpose(1, 2).reshape(n, length, d))  # type: ignore[no-any-return]
+        return self.out(y.transpose(1, 2).reshape(n, length, d))
 
     def forward(self, x: Tensor) -> Tensor:
         if self.post:
             x = self.norm1(x + self.attended(x))
-            return self.norm2(x + self.down(F.gelu(self.up(x))))  # type: ignore[no-any-return]
+            return self.norm2(x + self.down(F.gelu(self.up(x))))
         x = x + self.attended(self.norm1(x))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))  # type: ignore[no-any-return]
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
 
 
 class Bert(nn.Module):
@@ -69,7 +69,7 @@ class Gpt2(nn.Module):
         x = self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
         for layer in self.layers:
             x = layer(x)
-        return self.head(self.norm(x))  # type: ignore[no-any-return]
+        return self.head(self.norm(x))
 
 
 class EncoderLayer(nn.Module):
@@ -84,7 +84,7 @@ class EncoderLayer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = self.norm1(x)
         x = x + self.attention(y, y, y, need_weights=False)[0]
-        return x + self.mlp(self.norm2(x))  # type: ignore[no-any-return]
+        return x + self.mlp(self.norm2(x))
 
 
 class Vit(nn.Module):
@@ -100,7 +100,7 @@ class Vit(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         x = self.patches(images).flatten(2).transpose(1, 2)
         x = torch.cat([self.first.expand(images.shape[0], -1, -1), x], 1) + self.places
-        return self.head(self.norm(self.layers(x))[:, 0])  # type: ignore[no-any-return]
+        return self.head(self.norm(self.layers(x))[:, 0])
 
 
 def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
@@ -118,7 +118,7 @@ class Gated(nn.Module):
         self.down = nn.Linear(inner, d, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down(F.silu(self.gate(x)) * self.up(x))  # type: ignore[no-any-return]
+        return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
 class Experts(nn.Module):
@@ -165,7 +165,7 @@ class DecoderLayer(nn.Module):
             k, v = torch.cat((cache[0], k), 2), torch.cat((cache[1], v), 2)
         a = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None, enable_gqa=True)
         x = x + self.out(a.transpose(1, 2).reshape(n, length, -1))
-        return x + self.mlp(self.norm2(x))  # type: ignore[no-any-return]
+        return x + self.mlp(self.norm2(x))
 
 
 class Decoder(nn.Module):
@@ -180,7 +180,7 @@ class Decoder(nn.Module):
         x = self.words(tokens)
         for layer in self.layers:
             x = layer(x, cache)
-        return self.head(self.norm(x))  # type: ignore[no-any-return]
+        return self.head(self.norm(x))
 
 
 def llama(layers: int = 32) -> nn.Module:
