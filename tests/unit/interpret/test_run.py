@@ -67,6 +67,10 @@ __kernel void hyperbolic(__global const float* x, __global float* y)
 {
     y[get_global_id(0)] = tanh(x[get_global_id(0)]);
 }
+__kernel void rows(__global uint* y)
+{
+    y[get_global_id(1) * 10 + get_global_id(0)] = get_local_id(1);
+}
 __kernel void outside(__global float* x, uint far) { x[get_global_id(0) + far] = 1; }
 __kernel void endless(volatile __global uint* x) { while (x[0] == 0) {} }
 """
@@ -203,3 +207,10 @@ def test_the_grids_last_workgroup_starts_only_wavefronts_with_work(image: Image)
     executed, after = run(image, "steps", {"x": x, "y": x.copy()}, 300, grid=(300,), workgroup=(256,))
     assert executed.wavefronts == 5
     assert not after["y"].any()
+
+
+def test_work_items_of_a_partial_workgroup_have_no_gaps(image: Image) -> None:
+    """10 x 10 of 16 x 16 are two wavefronts, as gem5 counts them in LRN backward of 10 x 10 pixels."""
+    executed, after = run(image, "rows", {"y": np.zeros(100, np.uint32)}, grid=(10, 10), workgroup=(16, 16))
+    assert executed.wavefronts == 2
+    assert after["y"].tolist() == [item // 10 for item in range(100)]

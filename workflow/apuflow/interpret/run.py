@@ -245,12 +245,12 @@ class _Session:
         launch, start, memory = self.launch, self.start, self.machine.memory
         groups = len(numbers)
         group = np.repeat(np.arange(groups), per_group)
-        x, y, z = launch.workgroup
+        # A partial workgroup has its work-items without gaps (gem5 ``Wavefront::computeActualWgSz``).
+        sizes = np.minimum(launch.workgroup, np.array(launch.grid) - numbers * launch.workgroup)
+        x, y, z = (sizes[group, axis][:, None] for axis in range(3))
         item = np.tile(np.arange(per_group * LANES).reshape(per_group, LANES), (groups, 1))
         items = (item % x, item // x % y, item // (x * y))
         active = items[2] < z
-        for axis in range(3):
-            active &= numbers[group, axis][:, None] * launch.workgroup[axis] + items[axis] < launch.grid[axis]
         begins = active.any(1)
         active, group = active[begins], group[begins]
         items = (items[0][begins], items[1][begins], items[2][begins])
