@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -28,14 +29,15 @@ DEAD = f"{os.uname().nodename}/00000000-0000-0000-0000-000000000000/1/1"
 
 
 @pytest.fixture
-def locked(tmp_path: Path) -> Path:
-    """A project with the locks of two workflows."""
+def locked(tmp_path: Path) -> Iterator[Path]:
+    """A project with the locks of two workflows. They go at the end: this process is told of those left."""
     locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True)
     for name in ("0.input.lock", "0.output.lock", "1.output.lock"):
         (locks / name).write_text("results/a.csv\n")
     (tmp_path / ".snakemake/apuflow/workflows").mkdir(parents=True)
-    return tmp_path
+    yield tmp_path
+    shutil.rmtree(locks, ignore_errors=True)
 
 
 @pytest.fixture
