@@ -9,8 +9,7 @@ import pytest
 from needs import C_COMPILER
 from typer.testing import CliRunner
 
-from apuflow.capture.build import bundled
-from apuflow.capture.bundle import code_objects, targets
+from apuflow.capture.bundle import bundled, code_objects, targets
 from apuflow.capture.hip import hip_library, names
 from apuflow.capture.names import demangled, described
 from apuflow.cli import build_app

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import struct
 import subprocess
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from apuflow.capture.bundle import bundled
 from apuflow.capture.hip import hip_library
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.gpus import GCN3, gpu
@@ -25,8 +25,8 @@ _OURS: Final = tuple(
     word for name in ("cstdlib", "cstring", "cstdio", "cmath") for word in ("-include", name)
 )
 """What programs have of HIP's own header without asking for it."""
-_BUNDLE: Final = b"__CLANG_OFFLOAD_BUNDLE__"
-_PAGE: Final = 4096
+_FOR_LINKER: Final = ("-l", "-L", "-Wl,")
+"""How arguments of the user's begin that only the linker gets."""
 _LATER: Final = "clang-19"
 
 
@@ -61,7 +61,7 @@ class Build:
         with tempfile.TemporaryDirectory(prefix="apuflow-build-") as place:
             objects = []
             for number, source in enumerate(sources):
-                unit = Build(self.gpus, (*self.arguments, "-Xclang", f"-cuid=apuflow{number}"), self.defects)
+                unit = replace(self, arguments=(*self.arguments, "-Xclang", f"-cuid=apuflow{number}"))
                 made = Path(place) / f"{number}.o"
                 objects.append(made)
                 bundle = made.with_suffix(".hipfb")
@@ -73,14 +73,14 @@ class Build:
                 [
                     *(clang, "--driver-mode=g++", *map(str, objects), str(library)),
                     *(f"-Wl,-rpath,{library.parent.resolve()}", "-o", str(out)),
-                    *(each for each in self.arguments if each.startswith(("-l", "-L", "-Wl,"))),
+                    *(each for each in self.arguments if each.startswith(_FOR_LINKER)),
                 ]
             )
 
     def common(self) -> tuple[str, ...]:
         """Arguments of the compiler for host and GPU."""
         ours = () if DEBIAN.is_file() else (f"-I{HEADERS}", *_OURS)
-        given = (each for each in self.arguments if not each.startswith(("-l", "-L", "-Wl,")))
+        given = (each for each in self.arguments if not each.startswith(_FOR_LINKER))
         return (
             "-x",
             "hip",
@@ -120,18 +120,6 @@ class Build:
         )
         made = replace(base, command=command, gpu_option="--offload-arch=")
         return correcting(made, defects) if defects else made
-
-
-def bundled(objects: Mapping[str, bytes]) -> bytes:
-    """Code objects of GPUs as one bundle, as clang's runtimes take it."""
-    entries = {"host-x86_64-unknown-linux--": b""}
-    entries |= {f"hipv4-amdgcn-amd-amdhsa--{gfx}": data for gfx, data in objects.items()}
-    head = len(_BUNDLE) + 8 + sum(24 + len(name) for name in entries)
-    place, table, bodies = -(-head // _PAGE) * _PAGE, b"", b""
-    for name, data in entries.items():
-        table += struct.pack("<QQQ", place + len(bodies), len(data), len(name)) + name.encode()
-        bodies += data.ljust(-(-len(data) // _PAGE) * _PAGE, b"\0")
-    return (_BUNDLE + struct.pack("<Q", len(entries)) + table).ljust(place, b"\0") + bodies
 
 
 def _clang(gfx: str) -> str:

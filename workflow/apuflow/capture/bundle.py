@@ -17,6 +17,8 @@ from apuflow.miopen import elf
 _MAGIC: Final = b"__CLANG_OFFLOAD_BUNDLE__"
 _COMPRESSED: Final = b"CCOB"
 _ENTRY: Final = struct.Struct("<QQQ")
+"""Offset and bytes of a code object, bytes of its name."""
+_PAGE: Final = 4096
 _TARGET: Final = re.compile(rb"hip(?:v4)?-amdgcn-amd-amdhsa-*(gfx[0-9a-f]+)")
 _NAMES: Final = {each.elf_machine: each.name for each in GPUS.values()}
 
@@ -44,6 +46,18 @@ def code_objects(data: bytes) -> Mapping[str, bytes]:
         return dict(_entries(data))
     except (struct.error, UnicodeDecodeError) as error:
         raise EngineError(f"a damaged bundle of code objects: {error}", value=f"{len(data)} bytes") from None
+
+
+def bundled(objects: Mapping[str, bytes]) -> bytes:
+    """Code objects of GPUs as one bundle, as clang's runtimes take it."""
+    entries = {"host-x86_64-unknown-linux--": b""}
+    entries |= {f"hipv4-amdgcn-amd-amdhsa--{gfx}": data for gfx, data in objects.items()}
+    head = len(_MAGIC) + 8 + sum(_ENTRY.size + len(name) for name in entries)
+    place, table, bodies = -(-head // _PAGE) * _PAGE, b"", b""
+    for name, data in entries.items():
+        table += _ENTRY.pack(place + len(bodies), len(data), len(name)) + name.encode()
+        bodies += data.ljust(-(-len(data) // _PAGE) * _PAGE, b"\0")
+    return (_MAGIC + struct.pack("<Q", len(entries)) + table).ljust(place, b"\0") + bodies
 
 
 def _entries(data: bytes) -> list[tuple[str, bytes]]:
