@@ -169,32 +169,37 @@ PUBLIC(cl_int, clEnqueueFillBuffer)
     return finished(queue, CL_COMMAND_FILL_BUFFER, event);
 }
 
-/* One side of a copy of a box: its first byte, and bytes from row to row and from slice to slice. */
+/* One side of a copy of a box: its memory, bytes from row to row and from slice to slice, where the box begins. */
 struct side {
     char *memory;
-    size_t row, slice;
+    size_t limit, row, slice;
+    const size_t *origin;
 };
 
-/* Fill in pitches that are 0, and step to the origin; whether the box lies inside of `limit` bytes. */
-static bool placed(struct side *side, const size_t *origin, const size_t *region, size_t limit)
+/* Fill in pitches that are 0, and step to the origin; whether the box lies inside of the memory. */
+static bool placed(struct side *side, const size_t *region)
 {
     side->row = side->row ? side->row : region[0];
     side->slice = side->slice ? side->slice : region[1] * side->row;
     bool empty = !region[0] || !region[1] || !region[2];
     if (empty || side->row < region[0] || side->slice < region[1] * side->row)
         return false;
-    size_t first = origin[0] + origin[1] * side->row + origin[2] * side->slice;
+    size_t first = side->origin[0] + side->origin[1] * side->row + side->origin[2] * side->slice;
     size_t last = first + (region[2] - 1) * side->slice + (region[1] - 1) * side->row + region[0];
     side->memory += first;
-    return last <= limit;
+    return last <= side->limit;
 }
 
-static void copy_box(struct side to, struct side from, const size_t *region)
+/* Whether a box lies inside of both sides; then it is copied. */
+static bool copied(struct side to, struct side from, const size_t *region)
 {
+    if (!placed(&to, region) || !placed(&from, region))
+        return false;
     for (size_t z = 0; z < region[2]; z++)
         for (size_t y = 0; y < region[1]; y++)
             memmove(to.memory + z * to.slice + y * to.row, from.memory + z * from.slice + y * from.row,
                     region[0]);
+    return true;
 }
 
 PUBLIC(cl_int, clEnqueueReadBufferRect)
@@ -204,10 +209,9 @@ PUBLIC(cl_int, clEnqueueReadBufferRect)
     (void)blocking;
     BEGIN(clEnqueueReadBufferRect);
     RETURN_IF(!IS(buffer, MEMORY), CL_INVALID_MEM_OBJECT);
-    struct side from = {buffer->memory, row, slice}, to = {host, host_row, host_slice};
-    RETURN_IF(!host || !placed(&from, origin, region, buffer->size), CL_INVALID_VALUE);
-    RETURN_IF(!placed(&to, host_origin, region, SIZE_MAX), CL_INVALID_VALUE);
-    copy_box(to, from, region);
+    struct side from = {buffer->memory, buffer->size, row, slice, origin};
+    struct side to = {host, SIZE_MAX, host_row, host_slice, host_origin};
+    RETURN_IF(!host || !copied(to, from, region), CL_INVALID_VALUE);
     return finished(queue, CL_COMMAND_READ_BUFFER_RECT, event);
 }
 
@@ -218,10 +222,9 @@ PUBLIC(cl_int, clEnqueueWriteBufferRect)
     (void)blocking;
     BEGIN(clEnqueueWriteBufferRect);
     RETURN_IF(!IS(buffer, MEMORY), CL_INVALID_MEM_OBJECT);
-    struct side to = {buffer->memory, row, slice}, from = {(char *)(uintptr_t)host, host_row, host_slice};
-    RETURN_IF(!host || !placed(&to, origin, region, buffer->size), CL_INVALID_VALUE);
-    RETURN_IF(!placed(&from, host_origin, region, SIZE_MAX), CL_INVALID_VALUE);
-    copy_box(to, from, region);
+    struct side to = {buffer->memory, buffer->size, row, slice, origin};
+    struct side from = {(char *)(uintptr_t)host, SIZE_MAX, host_row, host_slice, host_origin};
+    RETURN_IF(!host || !copied(to, from, region), CL_INVALID_VALUE);
     return finished(queue, CL_COMMAND_WRITE_BUFFER_RECT, event);
 }
 
@@ -231,10 +234,9 @@ PUBLIC(cl_int, clEnqueueCopyBufferRect)
 {
     BEGIN(clEnqueueCopyBufferRect);
     RETURN_IF(!IS(source, MEMORY) || !IS(target, MEMORY), CL_INVALID_MEM_OBJECT);
-    struct side from = {source->memory, from_row, from_slice}, to = {target->memory, to_row, to_slice};
-    RETURN_IF(!placed(&from, from_origin, region, source->size), CL_INVALID_VALUE);
-    RETURN_IF(!placed(&to, to_origin, region, target->size), CL_INVALID_VALUE);
-    copy_box(to, from, region);
+    struct side from = {source->memory, source->size, from_row, from_slice, from_origin};
+    struct side to = {target->memory, target->size, to_row, to_slice, to_origin};
+    RETURN_IF(!copied(to, from, region), CL_INVALID_VALUE);
     return finished(queue, CL_COMMAND_COPY_BUFFER_RECT, event);
 }
 
