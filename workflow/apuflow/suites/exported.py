@@ -5,6 +5,7 @@ The library is optional: ``pip install apuflow[torch]``. Operators get ONNX' nam
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from apuflow.suites.exporting import (
     export,
     failed,
     first_names,
+    given_nodes,
     inputs_of,
     named,
     quiet,
@@ -103,12 +105,15 @@ class Exported:
     _symbols: dict[str, str] = field(default_factory=dict)
     _several: dict[str, list[str]] = field(default_factory=dict)
     """Outputs of nodes with several."""
+    _response: str = ""
+    """Path of the module whose operators are read as one."""
+    _learnt: set[str] = field(default_factory=set)
 
     def read(self, program: Any) -> None:
         """Read all nodes of a program."""
         signature = program.graph_signature
         learnt = signature.inputs_to_parameters
-        places = [node for node in program.graph.nodes if node.op == "placeholder"]
+        places = given_nodes(program.graph)
         for node in places:
             if node.name in signature.user_inputs:
                 sizes = (size for size in node.meta["val"].shape if not isinstance(size, int))
@@ -175,7 +180,7 @@ class Exported:
         target, name = node.target, prefix + node.name
         if str(target) == _INLINED:
             inner = getattr(module, str(node.args[1].target))
-            places = [one for one in inner.graph.nodes if one.op == "placeholder"]
+            places = given_nodes(inner.graph)
             for place, given in zip(places, node.args[2:], strict=True):
                 self._alias[f"{name}.{place.name}"] = self._name(given, prefix)
             self._several[name] = self._body(inner, f"{name}.")
@@ -204,10 +209,6 @@ class Exported:
             op, kept, given = "LRN", kept[:1], {"size": self.model.get_submodule(of).size}
         self.nodes.append(Node(op, of or self._leaf(node) or name, kept, (name,), given))
 
-    _response: str = ""
-    """Path of the module whose operators are read as one."""
-    _learnt: set[str] = field(default_factory=set)
-
     def _leaf(self, node: Any, kind: str = "torch.nn.modules.") -> str:
         """Path of the module of this kind without modules in it that an operator belongs to; "": none."""
         path, of = next(reversed(node.meta.get("nn_module_stack", {}).values()), ("", ""))
@@ -231,15 +232,11 @@ class Exported:
         if schema is None:
             inputs = [self._name(one, prefix) for one in _tensors(node.args)]
         self.learnt |= {
-            name: self._elements(name) for name in inputs if name in self._learnt and name not in self.learnt
+            name: math.prod(self.shapes[name])
+            for name in inputs
+            if name in self._learnt and name not in self.learnt
         }
         return inputs, given
-
-    def _elements(self, name: str) -> int:
-        found = 1
-        for size in self.shapes[name]:
-            found *= size
-        return found
 
     def _special(
         self, op: str, called: str, node: Any, inputs: list[str], given: dict[str, Any]

@@ -76,7 +76,7 @@ def export(torch: Any, model: Any, inputs: list[Input], names: dict[str, int]) -
             dynamic[tensor] = of or None
         program = torch.export.export(model, tuple(args), dynamic_shapes=dynamic, strict=False)
         given = set(program.graph_signature.user_inputs)
-        tensors = [node for node in program.graph.nodes if node.op == "placeholder" and node.name in given]
+        tensors = [node for node in given_nodes(program.graph) if node.name in given]
         fixed = {
             dim
             for node, one in zip(tensors, inputs, strict=True)
@@ -89,6 +89,11 @@ def export(torch: Any, model: Any, inputs: list[Input], names: dict[str, int]) -
             Input(tuple(names[dim] if dim in fixed else dim for dim in one.dims), one.type) for one in inputs
         ]
         names = {name: value for name, value in names.items() if name not in fixed}
+
+
+def given_nodes(graph: Any) -> list[Any]:
+    """What a graph is given: its "placeholder" nodes, in torch's words."""
+    return [node for node in graph.nodes if node.op == "placeholder"]
 
 
 def failed(error: Exception, place: str) -> ConfigError:

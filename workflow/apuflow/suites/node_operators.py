@@ -42,13 +42,18 @@ def _data(node: Node, graph: Graph) -> str:
     return next(name for name in node.inputs if name and name not in graph.weights)
 
 
+def _elements(node: Node, graph: Graph) -> dict[str, str | int]:
+    """Of the output, as the size of an operator of each element."""
+    return {"elements": times(*graph.sizes(node.outputs[0]))}
+
+
 def _pointwise(node: Node, graph: Graph) -> Iterator[Sized]:
     op = POINTWISE.get(node.op, node.op.lower().replace(".", "_"))
     if node.op == "Pow":
         given = node.inputs[1] if len(node.inputs) > 1 else ""
         power = node.attributes.get("exponent", next(iter(graph.constants.get(given, ())), None))
         op = {2: "square", 0.5: "sqrt", -0.5: "rsqrt"}.get(power, "pow")
-    yield str(op), {"elements": times(*graph.sizes(node.outputs[0]))}
+    yield str(op), _elements(node, graph)
 
 
 def _product(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -133,7 +138,7 @@ def _kept_shape(node: Node, graph: Graph) -> Iterator[Sized]:
     op = node.op.lower()
     with contextlib.suppress(NoRowError):
         op = str(row(node, graph)["op"])
-    yield op, {"elements": times(*graph.sizes(node.outputs[0]))}
+    yield op, _elements(node, graph)
 
 
 def _upsampled(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -181,7 +186,7 @@ def _grouped(node: Node, graph: Graph) -> Iterator[Sized]:
 def _embedding(node: Node, graph: Graph) -> Iterator[Sized]:
     table = graph.sizes(node.inputs[0])
     if node.inputs[0] not in graph.weights or int(node.attributes.get("axis", 0)):
-        yield "copy", {"elements": times(*graph.sizes(node.outputs[0]))}
+        yield "copy", _elements(node, graph)
     elif len(table) == 2:
         yield (
             "embedding",
@@ -220,7 +225,7 @@ def _padded(node: Node, graph: Graph) -> Iterator[Sized]:
     mode = node.attributes.get("mode", "constant")
     if mode != "constant":
         raise NoRowError(f"{mode} padding")
-    yield "copy", {"elements": times(*graph.sizes(node.outputs[0]))}
+    yield "copy", _elements(node, graph)
 
 
 MAKERS: Final[Mapping[str, ToOperators]] = {

@@ -71,7 +71,7 @@ class _Found:
 
 
 def _layers(graph: Graph) -> _Found:
-    if any(graph.types.get(name, "float") not in ("", "float") for name in graph.types):
+    if not {*graph.types.values()} <= {"", "float"}:
         raise NoTableError("a table of layers is in fp32")
     made = imported(graph)
 
