@@ -25,6 +25,7 @@ Lookup = Callable[[str], float | None]
 """The number of a row by its name; None: it is not there, or holds several cells."""
 
 _BLOCK = "block"
+_CONDITIONS = frozenset({"quick", "since-start", "idle", "as-printed"})
 _WHOLE: Sequence[tuple[str, Lookup]] = (("", lambda _: None),)
 
 
@@ -45,7 +46,7 @@ class Relation:
 
 @cache
 def relations() -> tuple[Relation, ...]:
-    """All relations of ``relations.txt``."""
+    """All relations of ``relations.txt``; ValueError: a condition that nothing here checks."""
     text = Path(__file__).with_name("relations.txt").read_text(encoding="utf-8")
     found: list[Relation] = []
     words: dict[str, list[str]] = {}
@@ -59,6 +60,8 @@ def relations() -> tuple[Relation, ...]:
             for each in _expanded(f"{group} {line}", words):
                 objects, formula = each[1:].split("] ", 1)
                 of, *conditions = objects.split()
+                if unknown := {*conditions} - _CONDITIONS:
+                    raise ValueError(f"relations.txt: no such condition: {', '.join(unknown)}")
                 found.append(Relation(of, frozenset(conditions), formula))
     return tuple(found)
 
