@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import needs
 import pytest
+from module_files import module_file
 
 from apuflow.core.errors import ConfigError
 from apuflow.suites.exported import read_torch
@@ -193,13 +193,7 @@ class Learnt(Net):
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A file of modules; torch is needed."""
-    pytest.importorskip("torch", reason=needs.NETWORKS.reason)
-    file = tmp_path / "own_models_of_a_test.py"
-    file.write_text(SOURCE)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, file.stem, raising=False)
-    return str(file)
+    return module_file(SOURCE, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 from typing import Any
 
 import needs
 import pytest
+from module_files import module_file
 
 from apuflow.configure.suite import choice_of, load_suite
 from apuflow.core.errors import ConfigError
@@ -53,13 +53,7 @@ class Odd(nn.Module):
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A file of modules; torch is needed."""
-    pytest.importorskip("torch", reason=needs.NETWORKS.reason)
-    file = tmp_path / "operator_models_of_a_test.py"
-    file.write_text(SOURCE)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, file.stem, raising=False)
-    return str(file)
+    return module_file(SOURCE, tmp_path, monkeypatch)
 
 
 def table(text: str) -> list[tuple[str, str]]:
