@@ -95,3 +95,9 @@ def test_a_program_that_names_no_gpu(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\n")
     done = CliRunner().invoke(build_app(), ["capture", "x", "--", str(program)])
     assert "which GPU the program is for" in str(done.exception)
+
+
+def test_a_program_that_is_not_there() -> None:
+    done = CliRunner().invoke(build_app(), ["capture", "x", "--", "./none"])
+    assert "no such program" in str(done.exception)
+    assert "./none" in str(done.exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,13 +84,13 @@ def capture(
     from apuflow.core import paths
 
     check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
-    program = Path(command[0])
-    data = program.read_bytes() if program.is_file() else b""
+    chosen = gpu(gfx, "--gfx") if gfx else None
+    data = _program(command[0])
     if opencl is None:
         opencl = b"libOpenCL.so" in data and not rocm
     choice = Choice(kernel, every, fold, first, execute, limit)
     made = ObservedDevice if rocm else Device
-    device = made(_gpu(gfx, data, opencl=opencl), choice, compute_units)
+    device = made(chosen or _first_gpu(data, opencl=opencl), choice, compute_units)
     libraries = [] if opencl or rocm else [hip_library(Path())]
     variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
     status = run(command, device, libraries, variables)
@@ -118,13 +119,20 @@ def capture(
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
 
 
-def _gpu(named: str | None, program: bytes, *, opencl: bool) -> Gpu:
-    """The GPU of that name, or the first that a program has code for; OpenCL is compiled for any."""
+def _program(name: str) -> bytes:
+    """The file of a program, which may be named as the shell finds it."""
+    found = name if Path(name).is_file() else shutil.which(name)
+    if found is None:
+        remedy = "name it as a path, as in -- ./program"
+        raise ConfigError("no such program", key="COMMAND", value=name, remedy=remedy)
+    return Path(found).read_bytes()
+
+
+def _first_gpu(program: bytes, *, opencl: bool) -> Gpu:
+    """The first GPU that a program has code for; OpenCL is compiled for any."""
     from apuflow.capture.bundle import targets
     from apuflow.core.gpus import GPUS
 
-    if named is not None:
-        return gpu(named, "--gfx")
     found = ("gfx801",) if opencl else targets(program)
     known = [each for each in found if each in GPUS]
     if known:
@@ -132,6 +140,6 @@ def _gpu(named: str | None, program: bytes, *, opencl: bool) -> Gpu:
     raise ConfigError(
         "which GPU the program is for",
         key="--gfx",
-        value=", ".join(found) or None,
+        value=", ".join(found) or "it has no code for GPUs",
         remedy=f"name one of {', '.join(GPUS)} that it has code for",
     )
