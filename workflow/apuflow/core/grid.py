@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 
 
 def workgroups(grid: Sequence[int], workgroup: Sequence[int]) -> tuple[int, ...]:
     """Workgroups along each axis of a grid of work-items, partial ones included."""
     return tuple([-(-items // size) for items, size in zip(grid, workgroup, strict=True)])
+
+
+def wavefronts(grid: Sequence[int], workgroup: Sequence[int], lanes: int = 64) -> int:
+    """Wavefronts of a grid of work-items; a partial workgroup has those of its own work-items."""
+    sizes = [_sizes(items, size) for items, size in zip(grid, workgroup, strict=True)]
+    return sum(
+        math.prod(many for _, many in parts) * -(-math.prod(size for size, _ in parts) // lanes)
+        for parts in product(*sizes)
+    )
+
+
+def _sizes(items: int, size: int) -> list[tuple[int, int]]:
+    """Work-items of a workgroup along an axis, and how many have so many."""
+    whole, rest = divmod(items, size)
+    return [(size, whole), (rest, 1)] if rest else [(size, whole)]
 
 
 def last_axis(groups: Sequence[int]) -> int:

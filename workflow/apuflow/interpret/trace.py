@@ -7,6 +7,7 @@ scalar loads in ``lgkmcnt``, FLAT in both.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -52,6 +53,21 @@ def unit(found: Instruction) -> str:
     if "atomic" in found.name:
         return "atomic"
     return "store" if "store" in found.name else "load"
+
+
+_ARITHMETIC: Final = re.compile(
+    r"v_(?P<packed>pk_)?(?:(?P<fused>mac|mad|fma|fmac|madmk|madak|fmamk|fmaak|mad_mix|mad_mixlo|mad_mixhi|div_fmas)"
+    r"|add|sub|subrev|mul|min|max|rcp|rsq|sqrt|exp|log|sin|cos)(?:_legacy)?_f(?:16|32|64)(?:_\w+)?"
+)
+_DOT: Final = re.compile(r"v_dot2c?_f32_\w+")
+
+
+def operations(name: str) -> int:
+    """Floating point operations of a lane of a VALU instruction: additions, products, functions."""
+    if _DOT.fullmatch(name):
+        return 4
+    found = _ARITHMETIC.fullmatch(name)
+    return (2 if found["fused"] else 1) * (2 if found["packed"] else 1) if found else 0
 
 
 class _Event(NamedTuple):
@@ -118,6 +134,7 @@ class Traced:
         lds_bytes: of a workgroup. registers: vector registers of a lane.
         instructions: by the one of ``UNITS``.
         lanes: active ones of VALU instructions, those of the begin of each block.
+        flops: floating point operations of these lanes, without matrix instructions.
         load_waits, store_waits, scalar_waits: ``s_waitcnt`` that wait for what was not waited for before, by
             what that is; a load where it is several.
         bank_turns: accesses of LDS instructions that follow one another, in the bank that has most.
@@ -133,6 +150,7 @@ class Traced:
     registers: int
     instructions: dict[str, int]
     lanes: int
+    flops: int
     load_waits: int
     store_waits: int
     scalar_waits: int
@@ -153,6 +171,7 @@ class Trace:
     launch: Launch
     start: Start
     lanes: int = 0
+    flops: int = 0
     bank_turns: int = 0
     waits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_WAITS, 0))
 
@@ -164,7 +183,7 @@ class Trace:
         self._queue = np.zeros(waves, np.uint64)
         self._pending = {kind: np.zeros(waves, np.int64) for kind in ("vector", "scalar", "lds", "flat")}
         self._parts: list[tuple[Array, Array, Array, str]] = []
-        self._blocks: dict[int, tuple[list[_Event], int]] = {}
+        self._blocks: dict[int, tuple[list[_Event], int, int]] = {}
         self._numbers: tuple[Lds | None, Array] = None, np.zeros(0, np.int64)
 
     def block(self, instructions: Sequence[Instruction], waves: Waves) -> None:
@@ -172,10 +191,13 @@ class Trace:
         address = instructions[0].address
         if address not in self._blocks:
             valu = sum(unit(each) in ("valu", "matrix") for each in instructions)
-            self._blocks[address] = _events(instructions), valu
-        events, valu = self._blocks[address]
+            flops = sum(operations(each.name) for each in instructions)
+            self._blocks[address] = _events(instructions), valu, flops
+        events, valu, flops = self._blocks[address]
         if valu:
-            self.lanes += valu * int(np.count_nonzero(waves.exec))
+            lanes = int(np.count_nonzero(waves.exec))
+            self.lanes += valu * lanes
+            self.flops += flops * lanes
         who, pending = waves.number, self._pending
         for event in events:
             if event.kind == "wait":
@@ -258,6 +280,7 @@ class Trace:
             registers=self.start.registers,
             instructions=counts,
             lanes=self.lanes,
+            flops=self.flops,
             load_waits=self.waits["load"],
             store_waits=self.waits["store"],
             scalar_waits=self.waits["scalar"],

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,13 @@ from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Arg, Launch
 from apuflow.preview.instructions import Counts
 from apuflow.preview.lines import PAGE
-from apuflow.preview.profile import MatrixWork, Profile, Reuse, Stream
+from apuflow.preview.kernels.totals import ACCESSED, profile_of
+from apuflow.preview.profile import MatrixWork, Profile, Stream
 
 Array = NDArray[np.int64]
 Chosen = NDArray[np.bool_]
-Kind = Literal["load", "store"]
 LINES_OF_PAGE = PAGE // LINE
-_KEPT = "2"
+_KEPT = "3"
 """Version of what is kept of a profile."""
 
 
@@ -117,64 +117,61 @@ def matrix_work(ran: Mapping[str, int], gfx: str) -> MatrixWork:
 
 def traced_profile(traced: Traced, gfx: str = "") -> Profile:
     """What a launch does, as the timing model takes it; ``gfx``: the GPU whose matrix cores it uses."""
-    n, waves, seen = traced.instructions, max(1, traced.wavefronts), traced.accesses
-    stored = n["store"] + n["atomic"]
-    counts = Counts(
-        valu=n["valu"] + n["matrix"],
-        salu=n["salu"],
-        smem=n["scalar_memory"],
-        branches=n["branch"],
-        waits=n["wait"],
-        barriers=n["barrier"],
-        nops=n["nop"],
-        ends=n["end"],
-        loads=n["load"],
-        stores=stored,
-        lds_reads=n["lds"],
-        lanes=traced.lanes,
-    )
-    load, store = _stream("load", n["load"], seen, seen.loads), _stream("store", stored, seen, ~seen.loads)
-    return Profile(
-        workgroups=traced.workgroups,
-        waves_per_group=traced.waves_per_group,
-        waves=waves,
-        counts=counts,
-        streams=tuple(stream for stream in (load, store) if stream is not None),
-        code_bytes=float(traced.code_bytes),
-        rounds=traced.load_waits / waves,
-        walk_rounds=min(load.pages / traced.workgroups * load.sharing, 1.0) if load else 0.0,
-        store_rounds=traced.store_waits / waves,
-        stores_last=_stores_last(seen),
-        line_atomics=_most_on_a_line(seen.line[seen.atomics]),
-        scalar_again=max(0.0, traced.scalar_waits / waves - 1.0),
+    return profile_of(
+        totals_of(traced),
+        traced.workgroups,
+        max(1, traced.wavefronts),
+        traced.waves_per_group,
         lds_bytes=traced.lds_bytes,
         vgprs=traced.registers,
         matrix=matrix_work(traced.matrices, gfx),
-        lds_conflicts=max(0.0, traced.bank_turns / n["lds"] - 1.0) if n["lds"] else 0.0,
     )
 
 
-def _stream(kind: Kind, instructions: float, seen: Accesses, chosen: Chosen) -> Stream | None:
-    """All loads, or all stores; None: there are none."""
+def totals_of(traced: Traced) -> dict[str, float]:
+    """Totals of a launch (``preview.kernels.totals.TOTALS``)."""
+    n, seen = traced.instructions, traced.accesses
+    found = {
+        "valu": n["valu"] + n["matrix"],
+        "salu": n["salu"],
+        "smem": n["scalar_memory"],
+        "branches": n["branch"],
+        "waits": n["wait"],
+        "barriers": n["barrier"],
+        "nops": n["nop"],
+        "ends": n["end"],
+        "loads": n["load"],
+        "stores": n["store"] + n["atomic"],
+        "lds_reads": n["lds"],
+        "lanes": traced.lanes,
+        "flops": traced.flops,
+        **_accessed("load", seen, seen.loads),
+        **_accessed("store", seen, ~seen.loads),
+        "load_waits": traced.load_waits,
+        "store_waits": traced.store_waits,
+        "scalar_waits": traced.scalar_waits,
+        "bank_turns": traced.bank_turns,
+        "line_atomics": _most_on_a_line(seen.line[seen.atomics]),
+        "code_bytes": traced.code_bytes,
+        "stores_last": _stores_last(seen),
+    }
+    return {name: float(value) for name, value in found.items()}
+
+
+def _accessed(kind: str, seen: Accesses, chosen: Chosen) -> dict[str, float]:
+    """``ACCESSED`` of all loads, or of all stores."""
     group, line = seen.group[chosen], seen.line[chosen]
     if not len(line):
-        return None
-    lines, pages = len(np.unique(line)), len(np.unique(line // LINES_OF_PAGE))
-    of_groups = _pairs(group, line)
-    again, shared = 1.0 - of_groups / len(line), of_groups / lines
-    reuse: Reuse = "group" if again > 0.05 else "device" if shared > 1.05 else "none"
-    return Stream(
-        kind,
-        float(instructions),
-        float(len(line)),
-        float(lines),
-        float(pages),
-        reuse=reuse,
-        window_bytes=_between(group, seen.turn[chosen], line) * LINE,
-        sharing=_pairs(group, line // LINES_OF_PAGE) / pages,
-        line_sharing=shared,
-        resident=kind == "load",
+        return {f"{kind}_{name}": 0.0 for name in ACCESSED}
+    values = (
+        len(line),
+        len(np.unique(line)),
+        len(np.unique(line // LINES_OF_PAGE)),
+        _pairs(group, line),
+        _pairs(group, line // LINES_OF_PAGE),
+        _between(group, seen.turn[chosen], line) * len(line),
     )
+    return {f"{kind}_{name}": float(value) for name, value in zip(ACCESSED, values, strict=True)}
 
 
 def _most_on_a_line(lines: Array) -> float:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from apuflow.core.errors import NotModelled
 from apuflow.core.gpus import GCN3, GPUS, VEGA, Isa
-from apuflow.core.grid import workgroups
+from apuflow.core.grid import wavefronts, workgroups
 from apuflow.miopen import Launch
 from apuflow.miopen.launch import definitions
 
@@ -39,6 +39,11 @@ class Facts(NamedTuple):
     def waves_per_group(self) -> int:
         """Wavefronts of 64 lanes in a workgroup."""
         return -(-prod(self.workgroup) // 64)
+
+    @property
+    def wavefronts(self) -> int:
+        """Of the grid; a partial workgroup has fewer."""
+        return wavefronts(self.grid, self.workgroup)
 
     def define(self, name: str, default: int | None = None) -> int:
         """Integer value of a compile-time definition.
