@@ -146,14 +146,13 @@ def demand_of(launch: Launch, isa: Isa) -> Demand:
     """What a workgroup of a launch takes, as far as the preview knows its kernel; else its geometry alone."""
     from apuflow.core.errors import ApuflowError
     from apuflow.preview.kernels.facts import facts_of, is_vega
-    from apuflow.preview.kernels.registry import profile
+    from apuflow.preview.kernels.registry import taken
 
     waves = -(-math.prod(launch.workgroup) // isa.wave_size)
     try:
-        known = profile(facts_of(launch, is_vega(isa)))
+        return Demand(launch.kernel, waves, *taken(facts_of(launch, is_vega(isa))))
     except ApuflowError:
         return Demand(launch.kernel, waves, 0, 0, 0)
-    return Demand(launch.kernel, waves, known.lds_bytes, known.vgprs, known.sgprs)
 
 
 @lru_cache(maxsize=4096)

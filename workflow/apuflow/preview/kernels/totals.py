@@ -39,6 +39,7 @@ def profile_of(
     *,
     lds_bytes: int,
     vgprs: int,
+    sgprs: int = 32,
     matrix: MatrixWork = MatrixWork(),
 ) -> Profile:
     """Profile of a launch with these totals (``TOTALS``)."""
@@ -59,15 +60,19 @@ def profile_of(
         scalar_again=max(0.0, totals["scalar_waits"] / waves - 1.0),
         lds_bytes=lds_bytes,
         vgprs=vgprs,
+        sgprs=sgprs,
         lds_conflicts=max(0.0, totals["bank_turns"] / counts.lds - 1.0) if counts.lds else 0.0,
         flops=totals["flops"],
         matrix=matrix,
     )
 
 
-def _stream(kind: Literal["load", "store"], instructions: float, totals: Mapping[str, float]) -> Stream | None:
+def _stream(
+    kind: Literal["load", "store"], instructions: float, totals: Mapping[str, float]
+) -> Stream | None:
     """All loads, or all stores; None: there are none."""
-    accesses, lines, pages, group_lines, group_pages, between = (totals[f"{kind}_{name}"] for name in ACCESSED)
+    found = [totals[f"{kind}_{name}"] for name in ACCESSED]
+    accesses, lines, pages, group_lines, group_pages, between = found
     if accesses < 0.5 or instructions < 0.5:
         return None
     lines, pages = max(1.0, min(lines, accesses)), max(1.0, pages)

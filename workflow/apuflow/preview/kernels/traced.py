@@ -37,10 +37,11 @@ GIVEN: Final = ("kernel", "arguments", "values", "grid", "workgroup", "vega")
 
 
 class Resources(NamedTuple):
-    """LDS bytes of a workgroup, vector registers of a lane."""
+    """LDS bytes of a workgroup, vector and scalar registers of a wavefront."""
 
     lds_bytes: int
     vgprs: int
+    sgprs: int
 
 
 class Process(NamedTuple):
@@ -127,11 +128,10 @@ def process(kernel: str) -> Process:
     totals = tuple(column for column in rows.columns if column not in GIVEN)
     at = logarithms(table.to_numpy(dtype=np.float64))
     fit = fitted(at, np.log1p(rows[[*totals]].to_numpy(dtype=np.float64)))
-    held = zip(rows["lds_bytes"].astype(int), rows["vgprs"].astype(int), strict=True)
-    return Process(
-        tuple(map(str, table.columns)), at, totals, *fit,
-        {frozenset(constants(facts).items()): Resources(*each) for facts, each in zip(known, held, strict=True)},
-    )  # fmt: skip
+    codes = [frozenset(constants(facts).items()) for facts in known]
+    held = map(Resources._make, rows[[*Resources._fields]].astype(int).itertuples(index=False))
+    held_by_code = dict(zip(codes, held, strict=True))
+    return Process(tuple(map(str, table.columns)), at, totals, *fit, held_by_code)
 
 
 def resources(facts: Facts) -> Resources | None:
@@ -155,6 +155,6 @@ def interpolated(facts: Facts) -> Profile:
             remedy="run the point with the gem5 or gem5-kernels engine",
         )
     found = process(facts.kernel).at(numbers(facts))
-    held = resources(facts) or Resources(round(found["lds_bytes"]), round(found["vgprs"]))
+    held = resources(facts) or Resources(*(round(found[name]) for name in Resources._fields))
     waves = facts.wavefronts
     return profile_of(found, facts.workgroups, waves, facts.waves_per_group, **held._asdict())
