@@ -26,6 +26,7 @@ from apuflow.kernels.sources import compiled_meanwhile, own_object
 from apuflow.launcher.matrix_code import matrices
 from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Arg, Launch
+from apuflow.preview.instructions import Counts
 from apuflow.preview.kernels.totals import ACCESSED, profile_of
 from apuflow.preview.lines import PAGE
 from apuflow.preview.profile import MatrixWork, Profile, Stream

@@ -26,6 +26,7 @@ TOTALS: Final = (
 """All of them. Waits are ``s_waitcnt`` of wavefronts by what they wait for; ``bank_turns`` accesses of LDS
 instructions to the bank that has most; ``line_atomics`` atomics to the line that has most; ``stores_last`` 1
 where workgroups load all before they store."""
+NO_MATRIX: Final = MatrixWork()
 AGAIN, SHARED = 0.05, 1.05
 """Part of a workgroup's accesses that find its own lines again, and workgroups per line, above which lines
 are reused."""
@@ -40,7 +41,7 @@ def profile_of(
     lds_bytes: int,
     vgprs: int,
     sgprs: int = 32,
-    matrix: MatrixWork = MatrixWork(),
+    matrix: MatrixWork = NO_MATRIX,
 ) -> Profile:
     """Profile of a launch with these totals (``TOTALS``)."""
     counts = Counts(**{name: totals[name] for name in COUNTED})

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -100,7 +100,7 @@ def is_traced(kernel: str) -> bool:
     return kernel in launches()
 
 
-def facts_of_row(row: Mapping[str, object]) -> Facts:
+def facts_of_row(row: pd.Series[Any]) -> Facts:
     """The launch of a row of the table."""
     values = [pair.split("=") for pair in str(row["values"]).split()]
     return Facts(
@@ -122,7 +122,7 @@ def _extent(text: object) -> tuple[int, int, int]:
 def process(kernel: str) -> Process:
     """The Gaussian process of a kernel of the table."""
     rows = launches()[kernel]
-    known = [facts_of_row(row) for row in rows[[*GIVEN]].to_dict("records")]
+    known = [facts_of_row(row) for _, row in rows.iterrows()]
     table = pd.DataFrame([numbers(facts) for facts in known]).fillna(0.0)
     table = table.loc[:, table.nunique() > 1]
     totals = tuple(column for column in rows.columns if column not in GIVEN)
