@@ -221,7 +221,7 @@ def test_a_draft_among_the_workloads_does_not_stop_other_sweeps(
 def test_a_layer_that_the_preview_refuses_is_refused_before_anything_runs(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apuflow.preview.kernels.registry.MODELS", {})
+    monkeypatch.setattr("apuflow.preview.kernels.registry.FORMULAS", {})
     with pytest.raises(ConfigError, match=r"does not model this kernel \(kernel: SoftmaxForward\)"):
         expand(root, HEAD + "layer: {n: 12345}\n")
 

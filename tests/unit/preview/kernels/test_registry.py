@@ -1,4 +1,4 @@
-"""The kernel models' instruction counts against real gem5 runs, where they are exact."""
+"""The kernel models' instruction counts against real gem5 runs: formulas are exact, interpolation is near."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from apuflow.core.errors import NotModelled
 from apuflow.preview.kernels.facts import Facts, facts_of
-from apuflow.preview.kernels.registry import profile
+from apuflow.preview.kernels.registry import FORMULAS, profile
 from apuflow.score.errors import recorded
 from apuflow.score.runs import row_launch
 
@@ -21,11 +21,12 @@ ROWS: list[dict[str, Any]] = list(csv.DictReader(RUNS.open()))
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_instruction_counts_are_those_of_gem5(row: dict[str, Any]) -> None:
-    counts = profile(facts_of(row_launch(row), vega=False)).counts
-    assert counts.instructions == int(row["instructions"])
-    assert counts.valu == int(row["valu_insts"])
-    assert counts.salu == int(row["salu_insts"])
-    assert counts.lanes == pytest.approx(int(row["valu_thread_cycles"]), rel=2e-3)
+    facts = facts_of(row_launch(row), vega=False)
+    counts, near = profile(facts).counts, 0.0 if facts.kernel in FORMULAS else 0.06
+    assert counts.instructions == pytest.approx(int(row["instructions"]), rel=near)
+    assert counts.valu == pytest.approx(int(row["valu_insts"]), rel=near)
+    assert counts.salu == pytest.approx(int(row["salu_insts"]), rel=near)
+    assert counts.lanes == pytest.approx(int(row["valu_thread_cycles"]), rel=max(near, 2e-3))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
