@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from random_layers import LAYERS, image, size
@@ -117,10 +118,10 @@ def drawn(count: int, seed: int) -> Iterator[Found]:
         for direction in ("fwd", "bwd"):
             for kind in LAYERS:
                 keys = {**LAYERS[kind](rng), **FIXED.get(kind, {}), "previous_layer": "null"}
-                yield from launches_of(lambda k=kind, s=keys: _layer(k, s), direction, units)  # type: ignore[misc]
+                yield from launches_of(partial(_layer, kind, keys), direction, units)
             for draw in OPERATIONS:
                 name, shape = draw(rng)
-                yield from launches_of(lambda n=name, s=shape: operations.make(n, s), direction, units)  # type: ignore[misc]
+                yield from launches_of(partial(operations.make, name, shape), direction, units)
 
 
 def _layer(kind: str, keys: dict[str, Scalar]) -> Operation:
@@ -175,7 +176,8 @@ def _packed(rng: Draw) -> tuple[str, Shape]:
 
 def _concat(rng: Draw) -> tuple[str, Shape]:
     channels = ",".join(str(size(rng, 1, 256)) for _ in range(rng.choice((2, 3, 4))))
-    return "concat", {"n": size(rng, 1, 8), "channels": channels, "h": size(rng, 1, 56), "w": size(rng, 1, 56)}
+    sides = {side: size(rng, 1, 56) for side in "hw"}
+    return "concat", {"n": size(rng, 1, 8), "channels": channels, **sides}
 
 
 def _recurrent(rng: Draw) -> tuple[str, Shape]:
