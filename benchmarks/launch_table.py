@@ -153,10 +153,12 @@ def table(every: Sequence[Traceable], kept: Records, most: int) -> bytes:
 
 def fitting(every: Sequence[Traceable], kept: Records) -> tuple[bytes, int]:
     """The largest table that is small enough, and the most launches of a kernel in it."""
-    few, many = 3, ROWS + 1
-    best = table(every, kept, few)
+    few, many = 3, ROWS
+    best = table(every, kept, many)
+    if len(best) <= TABLE_BYTES:
+        return best, many
     while many - few > 3:
         most = (few + many) // 2
         data = table(every, kept, most)
         few, many, best = (most, many, data) if len(data) <= TABLE_BYTES else (few, most, best)
-    return best, few
+    return table(every, kept, few), few
