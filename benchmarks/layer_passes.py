@@ -97,7 +97,7 @@ def _of_suite(suite: Suite, chosen: Chosen) -> Iterator[Found]:
             every = suite.specified(Choice(**chosen._replace(direction=direction)._asdict()))
         except ConfigError:
             continue
-        for spec in {spec for _, spec in every if not isinstance(spec, Refused)}:
+        for spec in dict.fromkeys(spec for _, spec in every if not isinstance(spec, Refused)):
             if not spec.of_workload:
                 yield from launches_of(spec.operation, spec.direction, 16)
 
