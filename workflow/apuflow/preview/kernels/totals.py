@@ -27,6 +27,8 @@ TOTALS: Final = (
 instructions to the bank that has most; ``line_atomics`` atomics to the line that has most; ``stores_last`` 1
 where workgroups load all before they store."""
 NO_MATRIX: Final = MatrixWork()
+LANES: Final = 64
+"""Of a wavefront."""
 AGAIN, SHARED = 0.05, 1.05
 """Part of a workgroup's accesses that find its own lines again, and workgroups per line, above which lines
 are reused."""
@@ -45,6 +47,7 @@ def profile_of(
 ) -> Profile:
     """Profile of a launch with these totals (``TOTALS``)."""
     counts = Counts(**{name: totals[name] for name in COUNTED})
+    counts = counts._replace(lanes=min(counts.lanes, LANES * counts.valu))
     load, store = _stream("load", counts.loads, totals), _stream("store", counts.stores, totals)
     return Profile(
         workgroups=workgroups,

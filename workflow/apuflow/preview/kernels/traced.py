@@ -26,11 +26,11 @@ from apuflow.preview.profile import Profile
 
 Array = NDArray[np.float64]
 FILE: Final = Path(__file__).with_name("launches.csv.xz")
-REACH: Final = 20.0
+REACH: Final = 40.0
 """Sum of the distances of two launches' logarithms at which their covariance is 1/e."""
-NOISE: Final = 1e-3
+NOISE: Final = 1e-4
 """Variance of the totals, relative to that of the process."""
-PENALTY: Final = 1.0
+PENALTY: Final = 0.01
 """Of the squares of the linear mean's coefficients."""
 GIVEN: Final = ("kernel", "arguments", "values", "grid", "workgroup", "vega")
 """Columns that tell the launch; the others are ``Resources`` and totals (``preview.kernels.totals``)."""
