@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import re
 import sys
 import time
 from collections import Counter
@@ -201,6 +202,7 @@ def main() -> None:
     options.add_argument("--jobs", type=int, default=2, help="default: 2")
     options.add_argument("--drawn", type=int, default=DRAWN, help=f"random passes, default: {DRAWN}")
     options.add_argument("--seconds", type=float, default=float("inf"), help="of tracing; default: no end")
+    options.add_argument("--kernels", default="", help="trace kernels whose name has this (a regular expression)")
     options.add_argument("--cache", type=Path, default=Path("build/traced"), help="default: build/traced")
     given = options.parse_args()
     kernels = given.miopen / "src/kernels"
@@ -211,7 +213,8 @@ def main() -> None:
     cost = {facts: expected(each) for facts, each in every.items() if each.size <= MOST_BYTES}
     small = {facts: every[facts] for facts, number in cost.items() if number <= MOST_INSTRUCTIONS}
     chosen = in_order(small, cost, runs)
-    kept = trace_all(chosen, Tools(kernels, given.cache.resolve(), time.time() + given.seconds), given.jobs)
+    wanted = [each for each in chosen if re.search(given.kernels, each.launch.kernel)]
+    kept = trace_all(wanted, Tools(kernels, given.cache.resolve(), time.time() + given.seconds), given.jobs)
     data, most = fitting(chosen, kept)
     with atomic_write(given.out) as part:
         part.write_bytes(data)

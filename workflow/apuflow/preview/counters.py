@@ -24,7 +24,8 @@ def counter_columns(result: Times) -> dict[str, np.ndarray]:
     used = result.launches.used
     cycles = np.rint(result.ns / m.gpu_ns)
     busiest = np.ceil(groups / np.maximum(used, 1.0))
-    awake = terms.start + (result.ns - terms.start) * groups / np.maximum(used * busiest, 1.0)
+    start = np.minimum(terms.start, result.ns)
+    awake = start + (result.ns - start) * groups / np.maximum(used * busiest, 1.0)
     cu_cycles = np.rint(awake / m.gpu_ns * used)
     slot_cycles = cu_cycles * m.slots
     resident = np.minimum(waves * terms.residence / m.gpu_ns + used * terms.start / m.gpu_ns, slot_cycles)

@@ -77,8 +77,9 @@ def _stream(
     """All loads, or all stores; None: there are none."""
     found = [totals[f"{kind}_{name}"] for name in ACCESSED]
     accesses, lines, pages, group_lines, group_pages, between = found
-    if accesses < 0.5 or instructions < 0.5:
+    if not instructions:
         return None
+    accesses = max(1.0, accesses)
     lines, pages = max(1.0, min(lines, accesses)), max(1.0, pages)
     group_lines = min(max(group_lines, lines), accesses)
     again, shared = 1.0 - group_lines / accesses, group_lines / lines

@@ -64,11 +64,11 @@ class Process(NamedTuple):
     resources: Mapping[frozenset[tuple[str, float]], Resources]
 
     def at(self, found: Mapping[str, float]) -> dict[str, float]:
-        """Totals of a launch with these numbers."""
+        """Totals of a launch with these numbers, which are whole."""
         place = logarithms(np.array([found.get(name, 0.0) for name in self.names]))
         near = np.exp(-np.abs(self.known - place).sum(axis=1) / REACH)
         logs = self.level + (place - self.centre) @ self.slopes + near @ self.weights
-        return dict(zip(self.totals, np.maximum(0.0, np.expm1(logs)).tolist(), strict=True))
+        return dict(zip(self.totals, np.rint(np.maximum(0.0, np.expm1(logs))).tolist(), strict=True))
 
 
 def logarithms(values: Array) -> Array:
