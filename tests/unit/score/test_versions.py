@@ -19,7 +19,9 @@ STATSNET = "configs/suites/statsnet_convnets.yaml"
 
 def test_suites_that_the_preview_chose_are_of_its_version() -> None:
     made = [
-        name for name in suite_names(ROOT) if load_suite(name, ROOT).source.startswith("apuflow statsnet")
+        name
+        for name in suite_names(ROOT)
+        if load_suite(name, ROOT).source.startswith("apuflow network represent")
     ]
     assert made == ["statsnet_convnets"]
     assert yaml.safe_load((ROOT / STATSNET).read_text())["preview"] == PREVIEW_VERSION
