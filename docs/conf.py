@@ -1,7 +1,8 @@
 """How the documentation site is built: ``make docs``.
 
 Pages are Markdown (MyST). Directives write pages from the code: ``commands`` (the command line),
-``layer-keys``, ``gallery`` (figures that the build draws), and Sphinx' own ``autofunction`` (the Python interface).
+``layer-keys``, ``gallery`` (figures that the build draws), and Sphinx' own ``autofunction`` (the Python
+interface).
 """
 
 from __future__ import annotations
@@ -72,15 +73,19 @@ class LayerKeys(Directive):
         return _parsed(self, [*head, *rows])
 
 
-UNITS = '{"num-compute-units": [1, 2, 4, 8, 16, 32, 64]}'
+UNITS = 'units = {"num-compute-units": [1, 2, 4, 8, 16, 32, 64]}'
 GALLERY = {
-    "speedup": f"""table = apuflow.evaluate(["conv_fwd", "pool_fwd", "softmax_fwd"], {UNITS})
+    "speedup": f"""{UNITS}
+table = apuflow.evaluate(["conv_fwd", "pool_fwd", "softmax_fwd"], units)
 plot = apuflow.figures.make("speedup", table)""",
-    "bound": f"""table = apuflow.evaluate(["bn_fwd", "fc_fwd", "lrn_fwd"], {UNITS})
+    "bound": f"""{UNITS}
+table = apuflow.evaluate(["bn_fwd", "fc_fwd", "lrn_fwd"], units)
 plot = apuflow.figures.make("bound", table)""",
-    "stalls": f"""table = apuflow.evaluate(["conv_fwd", "pool_fwd"], {UNITS})
+    "stalls": f"""{UNITS}
+table = apuflow.evaluate(["conv_fwd", "pool_fwd"], units)
 plot = apuflow.figures.make("stalls", table)""",
-    "roofline": f"""table = apuflow.evaluate(["conv_fwd", "fc_fwd", "softmax_fwd"], {UNITS})
+    "roofline": f"""{UNITS}
+table = apuflow.evaluate(["conv_fwd", "fc_fwd", "softmax_fwd"], units)
 plot = apuflow.figures.make("roofline", table)""",
     "heatmap": """sizes = {"num-dirs": [1, 2, 4, 8], "num-compute-units": [4, 8, 16, 32]}
 table = apuflow.evaluate("pool_fwd", sizes)

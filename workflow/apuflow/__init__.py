@@ -6,7 +6,7 @@ Example::
 
     table = apuflow.evaluate("conv_fwd", {"num-compute-units": [4, 16, 64]}, layer={"n": [1, 10]})
     table[["num_compute_units", "layer.n", "gpu_cycles", "ipc", "bound"]]
-    apuflow.figures.make("speedup", table).figure
+    apuflow.figures.make("speedup", table)
 
 ``evaluate(workload, options, layer)`` takes names of workloads (``apuflow list workloads``), options of
 ``apu_se.py`` (``apuflow list options``) and layer keys (``apuflow list keys``); a list varies a value.
