@@ -40,7 +40,8 @@ def schema_texts(root: Path = Path()) -> dict[str, str]:
         "suite": SuiteFile,
     }
     return {
-        f"{name}.schema.json": _text(name, TypeAdapter(kind).json_schema(), root) for name, kind in kinds.items()
+        f"{name}.schema.json": _text(name, TypeAdapter(kind).json_schema(), root)
+        for name, kind in kinds.items()
     }
 
 
@@ -105,7 +106,9 @@ def _layer(value: Mapping[str, Any]) -> dict[str, Any]:
     facts = by_key(layer_keys())
     return {
         "type": "object",
-        "properties": {key: _described(facts.get(key, ())) | value for key in sorted({*facts, *CHOICES})},
+        "properties": {
+            key: {**_described(facts.get(key, ())), **value} for key in sorted({*facts, *CHOICES})
+        },
         "patternProperties": {r"^[A-Za-z_][A-Za-z0-9_.]*$": dict(value)},
         "additionalProperties": False,
     }
