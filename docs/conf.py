@@ -1,11 +1,13 @@
 """How the documentation site is built: ``make docs``.
 
-Pages are Markdown (MyST). Two directives write pages from the code: ``commands`` (the command line) and
-Sphinx' own ``autofunction`` (the Python interface).
+Pages are Markdown (MyST). Directives write pages from the code: ``commands`` (the command line),
+``layer-keys``, ``gallery`` (figures that the build draws), and Sphinx' own ``autofunction`` (the Python
+interface).
 """
 
 from __future__ import annotations
 
+import html
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +22,10 @@ sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "analysis")]
 
 import typer.main  # noqa: E402
 
+import apuflow  # noqa: E402
 from apuflow import __version__  # noqa: E402
 from apuflow.cli import build_app  # noqa: E402
+from apuflow.operations.layer_keys import by_key, layer_keys  # noqa: E402
 
 project = "apuflow"
 author = "the apuflow authors"
@@ -52,11 +56,73 @@ class Commands(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Parse the generated Markdown in place."""
-        container = nodes.section()
-        container.document = self.state.document
-        lines = list(command_lines("apuflow", typer.main.get_command(build_app())))
-        self.state.nested_parse(lines, self.content_offset, container)  # type: ignore[arg-type]
-        return container.children
+        return _parsed(self, list(command_lines("apuflow", typer.main.get_command(build_app()))))
+
+
+class LayerKeys(Directive):
+    """What every layer key means, as ``apuflow list keys`` says it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the generated Markdown in place."""
+        rows = [
+            f"| `{fact.key}` | {fact.operation} | {fact.values} | {fact.default or '-'} | {fact.meaning} |"
+            for facts in by_key(layer_keys()).values()
+            for fact in facts
+        ]
+        head = ["| key | layers and operations | values | default | meaning |", "|---|---|---|---|---|"]
+        return _parsed(self, [*head, *rows])
+
+
+UNITS = 'units = {"num-compute-units": [1, 2, 4, 8, 16, 32, 64]}'
+GALLERY = {
+    "speedup": f"""{UNITS}
+table = apuflow.evaluate(["conv_fwd", "pool_fwd", "softmax_fwd"], units)
+plot = apuflow.figures.make("speedup", table)""",
+    "bound": f"""{UNITS}
+table = apuflow.evaluate(["bn_fwd", "fc_fwd", "lrn_fwd"], units)
+plot = apuflow.figures.make("bound", table)""",
+    "stalls": f"""{UNITS}
+table = apuflow.evaluate(["conv_fwd", "pool_fwd"], units)
+plot = apuflow.figures.make("stalls", table)""",
+    "roofline": f"""{UNITS}
+table = apuflow.evaluate(["conv_fwd", "fc_fwd", "softmax_fwd"], units)
+plot = apuflow.figures.make("roofline", table)""",
+    "heatmap": """sizes = {"num-dirs": [1, 2, 4, 8], "num-compute-units": [4, 8, 16, 32]}
+table = apuflow.evaluate("pool_fwd", sizes)
+plot = apuflow.figures.make("heatmap", table)""",
+    "tcc_hit_rate": """sizes = {"tcc-size": ["64kB", "256kB", "1MB", "4MB"]}
+table = apuflow.evaluate("pool_fwd", sizes, layer={"n": [1, 10]})
+plot = apuflow.figures.make("tcc_hit_rate", table)""",
+}
+"""Code of each figure of the gallery, which a build of the site executes as it is shown."""
+
+
+class Gallery(Directive):
+    """Figures, each above the code that made it just now."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw into the site and show figure, caption and code."""
+        place = Path(self.state.document.settings.env.app.outdir) / "gallery"
+        place.mkdir(parents=True, exist_ok=True)
+        found: list[nodes.Node] = []
+        for name, code in GALLERY.items():
+            values: dict[str, Any] = {"apuflow": apuflow}
+            exec(code, values)  # noqa: S102  # the page shows what ran
+            plot = values["plot"]
+            apuflow.figures.save(plot.figure, plot.data, place / name)
+            caption = apuflow.figures.FIGURES[name].caption
+            image = f'<img src="gallery/{name}.svg" alt="{html.escape(caption, quote=True)}">'
+            found.append(nodes.raw("", image, format="html"))
+            found += _parsed(self, [caption, "", "```python", *code.splitlines(), "```"])
+        return found
+
+
+def _parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
+    """The nodes of generated Markdown."""
+    container = nodes.section()
+    container.document = directive.state.document
+    directive.state.nested_parse(lines, directive.content_offset, container)  # type: ignore[arg-type]
+    return container.children
 
 
 def command_lines(name: str, command: Any) -> Iterator[str]:
@@ -95,4 +161,5 @@ def _plain(text: str | None) -> str:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.add_directive("commands", Commands)
+    for name, directive in (("commands", Commands), ("layer-keys", LayerKeys), ("gallery", Gallery)):
+        app.add_directive(name, directive)

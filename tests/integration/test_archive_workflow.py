@@ -51,7 +51,7 @@ def study(new_project: Callable[[Path], Path]) -> Iterator[Gem5Project]:
 
 @pytest.fixture(scope="module")
 def archive(study: Gem5Project) -> Path:
-    done = apuflow(study.root, "archive", "study")
+    done = apuflow(study.root, "archive", "pack", "study")
     assert done.returncode == 0, done.stderr
     return study.root / "archives/study.tar.zst"
 
@@ -60,7 +60,7 @@ def test_another_machine_makes_the_same_tables_without_a_simulation(
     study: Gem5Project, archive: Path, tmp_path: Path
 ) -> None:
     there = tmp_path / "there"
-    assert apuflow(tmp_path, "unpack", str(archive), str(there)).returncode == 0
+    assert apuflow(tmp_path, "archive", "unpack", str(archive), str(there)).returncode == 0
     upstream = study.root.parent / "upstream"
     upstream.rename(upstream.with_name("elsewhere"))
     try:
@@ -76,7 +76,7 @@ def test_another_machine_makes_the_same_tables_without_a_simulation(
         assert done.returncode == 0, done.stdout + done.stderr
         assert {path: path.read_bytes() for path in tables} == before
         assert not (there / "logs/simulate").exists() and not (there / "logs/preview").exists()
-        checked = apuflow(there, "archive", "--verify", str(archive), "--against", ".")
+        checked = apuflow(there, "archive", "check", str(archive), "--against", ".")
         assert checked.returncode == 0 and "byte for byte" in checked.stdout
     finally:
         upstream.with_name("elsewhere").rename(upstream)
@@ -84,25 +84,25 @@ def test_another_machine_makes_the_same_tables_without_a_simulation(
 
 def test_a_changed_table_is_found(archive: Path, tmp_path: Path) -> None:
     there = tmp_path / "there"
-    apuflow(tmp_path, "unpack", str(archive), str(there))
+    apuflow(tmp_path, "archive", "unpack", str(archive), str(there))
     table = there / "results/study/softmax_fwd.csv"
     table.write_text(table.read_text().replace("gem5", "real", 1))
-    checked = apuflow(there, "archive", "--verify", str(archive), "--against", ".")
+    checked = apuflow(there, "archive", "check", str(archive), "--against", ".")
     assert checked.returncode == 1 and "results/study/softmax_fwd.csv" in checked.stderr
 
 
 def test_an_unfinished_study_is_refused_with_the_command(study: Gem5Project) -> None:
     study.sweep("unfinished", engines=["preview"])
-    done = apuflow(study.root, "archive", "unfinished")
+    done = apuflow(study.root, "archive", "pack", "unfinished")
     assert done.returncode == 2
     assert "snakemake --cores all results/unfinished/report.html" in done.stderr
     assert "Traceback" not in done.stderr and not (study.root / "archives/unfinished.tar.zst").exists()
 
 
 def test_bad_requests_end_in_a_message(study: Gem5Project, tmp_path: Path) -> None:
-    for arguments in (["archive"], ["archive", "study", "--verify", "x"], ["archive", "no_such_sweep"]):
+    for arguments in (["archive", "pack"], ["archive", "check", "x"], ["archive", "pack", "no_such_sweep"]):
         done = apuflow(study.root, *arguments)
         assert done.returncode == 2 and "Traceback" not in done.stderr
     (tmp_path / "x.tar.zst").write_bytes(b"nothing")
-    done = apuflow(tmp_path, "unpack", "x.tar.zst", "there")
+    done = apuflow(tmp_path, "archive", "unpack", "x.tar.zst", "there")
     assert done.returncode == 2 and "damaged" in done.stderr and not (tmp_path / "there").exists()

@@ -99,7 +99,7 @@ def test_its_archive_carries_the_program_along(
     machine: Machine, typed: tuple[Path, str], tmp_path: Path
 ) -> None:
     there = tmp_path / "there"
-    machine.run(typed[0], "apuflow", "unpack", "archives/tcc.tar.zst", str(there))
+    machine.run(typed[0], "apuflow", "archive", "unpack", "archives/tcc.tar.zst", str(there))
     carried = ("hatch_build.py", "pyproject.toml", "Makefile", "requirements.lock", "data/gem5_runs/runs.csv")
     logger = "workflow/snakemake_logger_plugin_apuflow/__init__.py"
     for file in (

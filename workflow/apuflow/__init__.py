@@ -1,8 +1,17 @@
-"""apuflow: describe and run DNN experiments on gem5's GCN3 APU model.
+"""Ask gem5's GPU model from Python: ``apuflow.evaluate`` gives the preview's answer as a pandas table.
 
-In Python: ``evaluate`` asks the preview, ``Sweep``, ``sweep`` and ``points`` say what a sweep runs,
-``read_results`` reads what the workflow made, ``figures`` draws it (``apuflow.ask.api``,
-``apuflow_analysis.figures``).
+Example::
+
+    import apuflow
+
+    table = apuflow.evaluate("conv_fwd", {"num-compute-units": [4, 16, 64]}, layer={"n": [1, 10]})
+    table[["num_compute_units", "layer.n", "gpu_cycles", "ipc", "bound"]]
+    apuflow.figures.make("speedup", table)
+
+``evaluate(workload, options, layer)`` takes names of workloads (``apuflow list workloads``), options of
+``apu_se.py`` (``apuflow list options``) and layer keys (``apuflow list keys``); a list varies a value.
+``read_results`` reads tables that the workflow made, ``sweep`` and ``points`` say what a sweep runs,
+``figures`` draws any table. ``help(apuflow.evaluate)`` has every argument, docs/metrics.md every column.
 """
 
 from __future__ import annotations

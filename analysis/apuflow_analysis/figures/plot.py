@@ -66,6 +66,10 @@ class Plot:
     caption: str = ""
     notes: tuple[str, ...] = ()
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows of it."""
+        return render_svg(self.figure).decode()
+
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:

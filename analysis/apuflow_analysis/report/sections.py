@@ -91,14 +91,14 @@ def repeat(sweep: SweepDescription) -> list[tuple[str, tuple[str, ...]]]:
     report = paths.report(paths.under(sweep.name))
     archive = f"{sweep.name}.tar.zst"
     again = (
-        f"apuflow unpack {archive} {sweep.name} && cd {sweep.name} && make env",
+        f"apuflow archive unpack {archive} {sweep.name} && cd {sweep.name} && make env",
         f"rm {report} && .venv/bin/snakemake --cores all {report}",
-        f".venv/bin/apuflow archive --verify ../{archive} --against .",
+        f".venv/bin/apuflow archive check ../{archive} --against .",
     )
     made = "In the project that made it; only what is missing or has changed is made"
     return [
         (made, (f"snakemake --cores all {report}",)),
-        ("For someone else: pack the study, checked", (f"apuflow archive {sweep.name}",)),
+        ("For someone else: pack the study, checked", (f"apuflow archive pack {sweep.name}",)),
         ("There, from the archive: every table and figure again, without a simulation", again),
     ]
 

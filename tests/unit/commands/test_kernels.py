@@ -49,7 +49,7 @@ def test_the_command_lists_rows_and_what_a_database_lacks(tmp_path: Path) -> Non
     run = CliRunner()
     listed = run.invoke(build_app(), ["kernels", str(config), "--direction", "fwd"])
     assert listed.exit_code == 0 and listed.output.count("MIOpenSoftmax.cl") == 1
-    as_csv = run.invoke(build_app(), ["kernels", str(config), "--csv"]).stdout
+    as_csv = run.invoke(build_app(), ["kernels", str(config), "--kernel-list"]).stdout
     (tmp_path / "rows.csv").write_text(as_csv)
     rows = read_rows(tmp_path / "rows.csv")
     assert len(rows) == 2

@@ -31,8 +31,11 @@ def test_a_workload_is_shown_with_every_point() -> None:
 
 
 def test_as_json() -> None:
-    [workload] = json.loads(output("plan", "quickstart", "pool_bwd", "--json"))["workloads"]
-    assert len(workload["points"]) == 7
+    points = json.loads(output("plan", "quickstart", "pool_bwd", "--json"))
+    assert [point["num-compute-units"] for point in points] == [1, 2, 4, 8, 16, 32, 64]
+    rows = json.loads(output("plan", "quickstart", "--json"))
+    [workload] = [row for row in rows if row["workload"] == "pool_bwd"]
+    assert workload["points"] == 7
     assert workload["warnings"]
 
 

@@ -1,4 +1,4 @@
-"""``apuflow stats`` and ``apuflow dispatches``."""
+"""``apuflow stats show`` and ``apuflow stats dispatches``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _run(*arguments: str | Path) -> tuple[int, str]:
 
 
 def test_counters_of_a_file(tmp_path: Path) -> None:
-    status, _ = _run("stats", SOFTMAX, "--csv", tmp_path / "c.csv")
+    status, _ = _run("stats", "show", SOFTMAX, "--csv", tmp_path / "c.csv")
     assert status == 0
     written = pd.read_csv(tmp_path / "c.csv").set_index("counter")["value"]
     assert written["instructions"] == 293900
@@ -36,17 +36,17 @@ def test_counters_of_a_file(tmp_path: Path) -> None:
 
 
 def test_selected_rows(tmp_path: Path) -> None:
-    status, text = _run("stats", SOFTMAX, "-s", "*.completedW*", "--csv", tmp_path / "c.csv")
+    status, text = _run("stats", "show", SOFTMAX, "-s", "*.completedW*", "--csv", tmp_path / "c.csv")
     assert status == 0
     written = pd.read_csv(tmp_path / "c.csv").set_index("name")["value"]
     assert written.to_dict() == {"system.cpu3.CUs.completedWfs": 400, "system.cpu3.CUs.completedWGs": 100}
-    status, text = _run("stats", SOFTMAX, "-s", "*.nothing")
+    status, text = _run("stats", "show", SOFTMAX, "-s", "*.nothing")
     assert status != 0 and "no row of the statistics matches" in text
 
 
 def test_a_metric_is_found_by_its_name(tmp_path: Path) -> None:
     """293,900 instructions in 599,690 awake cycles of the one compute unit."""
-    status, text = _run("stats", SOFTMAX, "-s", "ipc", "--csv", tmp_path / "c.csv")
+    status, text = _run("stats", "show", SOFTMAX, "-s", "ipc", "--csv", tmp_path / "c.csv")
     assert status == 0 and "the file's identities hold" in text
     written = pd.read_csv(tmp_path / "c.csv").set_index("name")["value"]
     assert written["ipc"] == pytest.approx(293900 / 599690, rel=0.01)
@@ -56,11 +56,11 @@ def test_a_run_directory_stands_for_its_statistics(tmp_path: Path) -> None:
     (tmp_path / "stats.txt").write_bytes(lzma.decompress(SOFTMAX.read_bytes()))
     record = run_record(statistics="stats.txt")
     (tmp_path / "run.json").write_text(json.dumps(record))
-    status, _ = _run("stats", tmp_path, "--csv", tmp_path / "c.csv")
+    status, _ = _run("stats", "show", tmp_path, "--csv", tmp_path / "c.csv")
     assert status == 0
     assert pd.read_csv(tmp_path / "c.csv").set_index("counter")["value"]["instructions"] == 293900
     (tmp_path / "run.json").write_text(json.dumps(record | {"statistics": None, "status": "timeout"}))
-    status, text = _run("stats", tmp_path)
+    status, text = _run("stats", "show", tmp_path)
     assert status != 0 and "no statistics file of its own" in text
 
 
@@ -69,7 +69,7 @@ def test_a_file_that_breaks_an_identity(tmp_path: Path) -> None:
         b"CUs.vALUInsts                      154200", b"CUs.vALUInsts 7"
     )
     (tmp_path / "stats.txt").write_bytes(text)
-    status, said = _run("stats", tmp_path / "stats.txt")
+    status, said = _run("stats", "show", tmp_path / "stats.txt")
     assert status == 1
     assert "instCyclesVALU = vALUInsts (of CUs), compute unit 0 (154200 against 7)" in said
 
@@ -81,7 +81,7 @@ def test_every_row_of_a_file_counts_for_its_identities(tmp_path: Path) -> None:
     assert row is not None
     (tmp_path / "stats.txt").write_bytes(text.replace(row[0], row[0].replace(b"293900", b"193900")))
     for selected in ([], ["-s", "ipc"]):
-        status, said = _run("stats", tmp_path / "stats.txt", *selected)
+        status, said = _run("stats", "show", tmp_path / "stats.txt", *selected)
         assert status == 1 and "identities hold" not in said
         assert "= numInstrExecuted (of CUs), compute unit 0 (293900 against 193900)" in said
 
@@ -108,13 +108,13 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_dispatches_and_phases(run: Path, tmp_path: Path) -> None:
-    assert _run("dispatches", run, "--csv", tmp_path / "d.csv")[0] == 0
+    assert _run("stats", "dispatches", run, "--csv", tmp_path / "d.csv")[0] == 0
     table = pd.read_csv(tmp_path / "d.csv")
     assert list(table["direction"]) == ["fwd", "bwd"]
     assert table["gpu_cycles"].iloc[0] == 198147
-    assert _run("dispatches", run, "--by", "layer_kind", "--csv", tmp_path / "p.csv")[0] == 0
+    assert _run("stats", "dispatches", run, "--by", "layer_kind", "--csv", tmp_path / "p.csv")[0] == 0
     assert list(pd.read_csv(tmp_path / "p.csv")["dispatches"]) == [2]
-    status, text = _run("dispatches", run, "--by", "colour")
+    status, text = _run("stats", "dispatches", run, "--by", "colour")
     assert status != 0 and "direction, layer_kind, layer" in text
 
 
@@ -124,7 +124,7 @@ def test_phases_of_a_preview_batch_say_whose_they_are(root: Path, monkeypatch: p
     record.parent.mkdir(parents=True)
     write_batch(points, root / paths.preview_counters("t", "softmax_fwd"), record)
     monkeypatch.chdir(root)
-    status, text = _run("dispatches", record.parent, "--by", "direction")
+    status, text = _run("stats", "dispatches", record.parent, "--by", "direction")
     assert status == 0
     said = [line.split(", direction")[0] for line in text.splitlines() if "direction" in line]
     assert said == [f"num_compute_units {units}, layer.n {n}" for units in (1, 4) for n in (10, 20)]

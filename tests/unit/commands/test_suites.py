@@ -1,4 +1,4 @@
-"""``apuflow suites`` and ``apuflow network``."""
+"""``apuflow list suites`` and ``apuflow network import``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def output(*arguments: str) -> str:
 
 def test_a_suite_says_what_its_steps_run_as_and_which_do_not_run() -> None:
     """ResNet-50: 53 convolutions, and 16 sums whose gradients are the one that comes in."""
-    text = output("suites", "resnet50")
+    text = output("list", "suites", "resnet50")
     assert "25,557,032 learnt values, 4.089 G multiply-adds per image" in text
     assert "53 conv backward: Convolution" in text
     assert "16 add backward: both gradients are the one that comes in" in text
@@ -37,7 +37,7 @@ def test_a_network_of_ones_own_says_how_a_sweep_names_it(root: Path, monkeypatch
     shapes = dict.fromkeys("xy", (1, 3, 8, 8))
     graph = Graph("m.onnx", [Node("Relu", "", ("x",), ("y",))], shapes, frozenset(), frozenset("x"))
     monkeypatch.setattr(own_network, "read_onnx", lambda _: graph)
-    text = output("network", "m.onnx", "mine")
+    text = output("network", "import", "m.onnx", "mine")
     assert "name it in a sweep: suites: [mine]" in text
     assert (root / "configs/suites/mine.yaml").is_file()
-    assert "1 relu forward: Activation" in output("suites", "mine")
+    assert "1 relu forward: Activation" in output("list", "suites", "mine")

@@ -1,4 +1,4 @@
-"""``apuflow workloads``."""
+"""``apuflow list workloads``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _project(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(*arguments: str) -> list[str]:
-    done = CliRunner().invoke(build_app(), ["workloads", *arguments])
+    done = CliRunner().invoke(build_app(), ["list", "workloads", *arguments])
     assert done.exit_code == 0, done.exception
     return done.output.splitlines()
 

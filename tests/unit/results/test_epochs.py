@@ -20,10 +20,12 @@ mine,preview,16,both,gem5_crash,64,,,,25000000
 
 
 def epoch(directory: Path, *arguments: str) -> tuple[str, list[dict[str, str]]]:
-    """What ``apuflow epoch`` prints and the numbers that it writes."""
+    """What ``apuflow results epoch`` prints and the numbers that it writes."""
     summary, numbers = directory / "mine.summary.csv", directory / "epoch.csv"
     summary.write_text(SUMMARY)
-    done = CliRunner().invoke(build_app(), ["epoch", str(summary), "--csv", str(numbers), *arguments])
+    done = CliRunner().invoke(
+        build_app(), ["results", "epoch", str(summary), "--csv", str(numbers), *arguments]
+    )
     assert done.exit_code == 0, done.output
     with numbers.open(newline="") as file:
         return done.output, list(csv.DictReader(file))
@@ -69,6 +71,6 @@ def test_devices_of_the_sweep_are_not_those_of_the_epoch(tmp_path: Path) -> None
 def test_a_forward_pass_alone_has_no_epoch(tmp_path: Path) -> None:
     summary = tmp_path / "mine.summary.csv"
     summary.write_text(SUMMARY.replace(",200,10,", ",,,"))
-    done = CliRunner().invoke(build_app(), ["epoch", str(summary)])
+    done = CliRunner().invoke(build_app(), ["results", "epoch", str(summary)])
     assert done.exit_code
     assert "iteration of training" in str(done.exception or done.output)

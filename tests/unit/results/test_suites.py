@@ -38,7 +38,7 @@ def test_a_suite_says_what_runs_as_what_and_what_does_not() -> None:
     assert "   3 conv forward: convolution" in said  # in two groups
     assert "   2 conv forward: Convolution" in said
     assert "dropout forward: DNNMark has no kernel for it on HIP" in said
-    assert overview(load_suite("deepbench_sparse", ROOT))[2:5] == ("32", "0", "32")
+    assert overview(load_suite("deepbench_sparse", ROOT))[2:5] == (32, 0, 32)
 
 
 @pytest.mark.parametrize("name", suite_names(ROOT))

@@ -1,4 +1,4 @@
-"""``apuflow statsnet``: few operations with the statistics of many."""
+"""``apuflow network represent``: few operations with the statistics of many."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def squeezenet() -> StatsNet:
 
 
 def statsnet(*arguments: str) -> Result:
-    return CliRunner().invoke(build_app(), ["statsnet", *arguments])
+    return CliRunner().invoke(build_app(), ["network", "represent", *arguments])
 
 
 def listed(root: Path, *rows: str) -> None:
@@ -176,7 +176,7 @@ def test_on_gem5_it_takes_as_long_as_the_whole_network(squeezenet: StatsNet) -> 
 
 
 def test_the_suite_runs_as_any_other(squeezenet: StatsNet, root: Path) -> None:
-    write("small", squeezenet, "apuflow statsnet small", root)
+    write("small", squeezenet, "apuflow network represent small", root)
     table = ask.answer(ask.question(ask.described("small", [], root), root), root)
     got = squeezenet.statistics["got"]
     for column, row in (("gpu_cycles", "cycles"), ("kernels_launched", "launches")):

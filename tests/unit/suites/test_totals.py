@@ -244,7 +244,7 @@ def test_networks_with_embeddings_look_them_up() -> None:
 
 
 def test_what_a_suite_leaves_out_stands_beside_its_numbers() -> None:
-    """DLRM's tables of MLPerf do not fit: its description says so, and ``apuflow suites``."""
+    """DLRM's tables of MLPerf do not fit: its description says so, and ``apuflow list suites``."""
     suite = load_suite("dlrm_terabyte", ROOT)
     assert "without its embedding tables" in suite.description
     assert "26 embedding tables" in suite.left_out

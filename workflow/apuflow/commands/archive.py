@@ -1,4 +1,4 @@
-"""``apuflow archive SWEEP`` and ``apuflow unpack FILE DIR``: a study as one file, and back."""
+"""``apuflow archive``: a study as one file, its check, and back."""
 
 from __future__ import annotations
 
@@ -6,47 +6,28 @@ from pathlib import Path
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import RESULTS, complete, group
 from apuflow.core import paths
 from apuflow.core.words import many
 
+archive = group("archive", RESULTS, "A study as one file: pack it, check it, unpack it.")
 
-@app.command()
-def archive(
-    sweep: str = typer.Argument("", help="name of a sweep whose report has been made"),
+
+@archive.command()
+def pack(
+    sweep: str = typer.Argument(
+        help="name of a sweep whose report has been made", autocompletion=complete.sweep
+    ),
     out: Path | None = typer.Option(
         None, "--out", "-o", help="a file .tar.zst or .tar.gz; default: archives/SWEEP.tar.zst"
     ),
-    check: Path | None = typer.Option(None, "--verify", help="check this archive instead of writing one"),
-    against: Path | None = typer.Option(None, help="with --verify: a project whose tables to compare"),
 ) -> None:
-    """Pack a study (configuration, runs, statistics, tables, figures, report), or check an archive."""
-    if bool(sweep) == (check is not None) or (against is not None and check is None):
-        raise typer.BadParameter("name either a SWEEP to pack or --verify FILE (with --against DIR)")
-    if check is not None:
-        _check(check, against)
-    else:
-        _pack(sweep, out or Path("archives") / f"{sweep}.tar.zst")
-
-
-@app.command()
-def unpack(
-    file: Path = typer.Argument(help="an archive that apuflow archive wrote"),
-    directory: Path = typer.Argument(help="where to unpack it; made if it does not exist"),
-) -> None:
-    """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
-    from apuflow_analysis.archive.archive import unpack as unpacked
-
-    manifest = unpacked(file, directory)
-    files = many(len(manifest.entries), "file")
-    typer.echo(f"{directory}: {files} of study {manifest.name}; see ARCHIVE.md")
-
-
-def _pack(sweep: str, out: Path) -> None:
+    """Pack a study: configuration, runs, statistics, tables, figures, report."""
     from apuflow.plan.campaign import Campaign
     from apuflow.results.archive_files import about, study_files
     from apuflow_analysis.archive.archive import write
 
+    out = out or Path("archives") / f"{sweep}.tar.zst"
     campaign = Campaign()
     loaded = campaign.load(sweep)
     manifest = write(out, sweep, study_files(campaign, loaded), about(campaign, loaded))
@@ -54,7 +35,12 @@ def _pack(sweep: str, out: Path) -> None:
     typer.echo(f"{out}: {files}, {manifest.size:,} bytes, packed {size:,}, checked")
 
 
-def _check(file: Path, against: Path | None) -> None:
+@archive.command()
+def check(
+    file: Path = typer.Argument(help="an archive that apuflow archive pack wrote"),
+    against: Path | None = typer.Option(None, help="a project whose tables to compare"),
+) -> None:
+    """Check every checksum of an archive. Exit status 1 if tables of `--against` differ from its own."""
     from apuflow_analysis.archive.archive import differences, verify
 
     manifest = verify(file)
@@ -69,6 +55,19 @@ def _check(file: Path, against: Path | None) -> None:
         typer.echo(f"{len(changed)} of {len(tables)} tables in {against} are not the archive's", err=True)
         raise typer.Exit(1)
     typer.echo(f"all {len(tables)} tables in {against} are those of the archive, byte for byte")
+
+
+@archive.command()
+def unpack(
+    file: Path = typer.Argument(help="an archive that apuflow archive pack wrote"),
+    directory: Path = typer.Argument(help="where to unpack it; made if it does not exist"),
+) -> None:
+    """Unpack an archive after checking all of it; nothing is written outside of DIRECTORY."""
+    from apuflow_analysis.archive.archive import unpack as unpacked
+
+    manifest = unpacked(file, directory)
+    files = many(len(manifest.entries), "file")
+    typer.echo(f"{directory}: {files} of study {manifest.name}; see ARCHIVE.md")
 
 
 def _is_table(path: str) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import ASK, app, complete
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.figures import stem_of
-from apuflow.core.files import write_csv
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
@@ -24,13 +24,16 @@ MAX_ROWS = 100
 MOST_EXPLAINED = 8
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 def ask(
     workloads: str = typer.Argument(
-        help="names or patterns of workloads, names of suites, with commas between"
+        help="names or patterns of workloads, names of suites, with commas between",
+        autocompletion=complete.workloads_and_suites,
     ),
     settings: list[str] | None = typer.Argument(
-        None, help="key=value or key=value,value: apu_se.py options, layer keys, machine, release, products"
+        None,
+        help="key=value or key=value,value: apu_se.py options, layer keys, machine, release, products",
+        autocompletion=complete.setting,
     ),
     column: list[str] | None = typer.Option(
         None, "--column", "-c", help="counter or metric to show; several times"
@@ -38,7 +41,8 @@ def ask(
     why: bool = typer.Option(
         False, "--why", help=f"say what the cycles are made of, for {MOST_EXPLAINED} points at most"
     ),
-    csv: Path | None = typer.Option(None, help="write the whole table here"),
+    as_json: Json = False,
+    csv: Csv = None,
     save: str = typer.Option("", help="keep the question as a sweep of this name"),
     force: bool = typer.Option(False, help="let --save overwrite a sweep"),
 ) -> None:
@@ -66,17 +70,17 @@ def ask(
         shown = tuple(dict.fromkeys((*shown, PRODUCTS)))
     axes = [str(name) for name in frame.attrs.get(AXES, ())]
     axes = axes or [name.replace("-", "_") for name in sweep.axes]
-    _show(frame, [*(["workload"] if frame["workload"].nunique() > 1 else []), *axes], shown)
+    names = [*(["workload"] if frame["workload"].nunique() > 1 else []), *axes]
+    give(frame, as_json, csv, lambda: _show(frame, names, shown))
     if told := of_preview(frame, sweep, Path()):
-        typer.echo(f"matrix products: {told}")
+        typer.echo(f"matrix products: {told}", err=as_json)
     for text in cliff_texts(frame, axes):
-        typer.echo(f"steep step: {text}")
+        typer.echo(f"steep step: {text}", err=as_json)
     for point in explained:
-        _explain(point, alone=len(explained) == 1)
-    write_csv(csv, frame)
+        _explain(point, alone=len(explained) == 1, err=as_json)
     if save:
         path = asking.save(content, save, force=force)
-        print(f"{path}\nnext: apuflow plan {save}")
+        typer.echo(f"{path}\nnext: apuflow plan {save}", err=as_json)
 
 
 def _explained(sweep: Sweep) -> list[Point]:
@@ -90,12 +94,12 @@ def _explained(sweep: Sweep) -> list[Point]:
     return asked
 
 
-def _explain(point: Point, *, alone: bool) -> None:
+def _explain(point: Point, *, alone: bool, err: bool) -> None:
     from apuflow.ask.why import why
 
-    typer.echo("" if alone else f"\n{point.workload} {point.label}:")
+    typer.echo("" if alone else f"\n{point.workload} {point.label}:", err=err)
     for line in why(point):
-        typer.echo(line)
+        typer.echo(line, err=err)
 
 
 def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> None:
@@ -111,12 +115,14 @@ def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> Non
     console = terminal_console()
     console.print(blocks([*cells], [*zip(*cells.values(), strict=True)], len(axes), console.width))
     if len(frame) > MAX_ROWS:
-        console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv FILE writes them all")
+        console.print(f"and {len(frame) - MAX_ROWS} more rows: --csv PATH writes them all")
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 def search(
-    sweep: str = typer.Argument(help="its axes span the space; its engines do not matter"),
+    sweep: str = typer.Argument(
+        help="its axes span the space; its engines do not matter", autocompletion=complete.sweep
+    ),
     minimise: list[str] | None = typer.Option(
         None, "--minimise", "-m", help="expression over columns; several times"
     ),
@@ -126,7 +132,8 @@ def search(
     ),
     show: int = typer.Option(20, min=1, help="rows to print"),
     most: int = typer.Option(20_000, min=1, help="points per workload to compute at most"),
-    csv: Path | None = typer.Option(None, help="write every point here"),
+    as_json: Json = False,
+    csv: Csv = None,
     figure: Path | None = typer.Option(None, help="draw the first two objectives here: .svg, .png and .csv"),
     judge: str = typer.Option(
         "",
@@ -158,23 +165,22 @@ def search(
         verdict = searching.judge(found, objectives, results, loaded)
         found = verdict.found
     names = [objective.expression for objective in objectives]
-    _show_best(found, names, show)
+    give(found.rows, as_json, csv, lambda: _show_best(found, names, show))
     if verdict is not None:
-        print(verdict.text)
-    write_csv(csv, found.rows)
+        typer.echo(verdict.text, err=as_json)
     if stem is not None:
         from apuflow_analysis.figures.pareto import write_pareto
 
         write_pareto(found.rows, (names * 2)[:2], stem)
     again = f"next: snakemake --cores all results/{judge}/report.html, then this command again"
     if judged and verdict is None:
-        print(f"sweep {judge} judges, and has no tables yet\n{again}")
+        typer.echo(f"sweep {judge} judges, and has no tables yet\n{again}", err=as_json)
     elif judge and (verdict is None or verdict.undecided):
         chosen = found if verdict is None else searching.next_points(verdict, best)
         count = best if verdict is None else len(chosen.rows)
         force = force or verdict is not None
         path = searching.save_best(loaded, chosen, objectives, count, judge, force=force)
-        print(f"{path}: {many(min(count, len(chosen.rows)), 'point')}\n{again}")
+        typer.echo(f"{path}: {many(min(count, len(chosen.rows)), 'point')}\n{again}", err=as_json)
 
 
 def _show_best(found: Found, expressions: list[str], show: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import KERNELS, app
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.gpus import gpu
 from apuflow.core.words import many
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from apuflow.core.gpus import Gpu
 
 
-@app.command()
+@app.command(rich_help_panel=KERNELS)
 def build(
     name: str = typer.Argument(help="The program's file."),
     hip: list[Path] = typer.Option(..., "--hip", help="A source in HIP; can be repeated."),
@@ -44,7 +44,7 @@ def build(
     typer.echo(f"next: apuflow capture NAME -- {Path(name) if Path(name).is_absolute() else f'./{name}'}")
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
+@app.command(context_settings={"ignore_unknown_options": True}, rich_help_panel=KERNELS)
 def capture(
     name: str = typer.Argument(help="The workload to write."),
     command: list[str] = typer.Argument(help="After --: the program and its arguments."),

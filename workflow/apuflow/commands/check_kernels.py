@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import KERNELS, app
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.gpus import gpu
 from apuflow.core.words import many
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from apuflow.launcher.known import Known
 
 
-@app.command()
+@app.command(rich_help_panel=KERNELS)
 def check_kernels(
     workloads: list[str] | None = typer.Argument(
         None, help="Workloads of kind kernels; default: all of them."

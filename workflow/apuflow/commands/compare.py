@@ -1,28 +1,28 @@
-"""``apuflow compare``, ``score`` and ``published``: tables, the preview and suites against others."""
+"""``apuflow compare`` and ``score``: tables against tables, the preview against measured runs."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import CHECK, RESULTS, app
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core.errors import ApuflowError
 from apuflow.core.figures import stem_of
-from apuflow.core.files import write_csv
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.table import Table
 
     from apuflow_analysis.tables.compare import Comparison
 
 
-@app.command()
+@app.command(rich_help_panel=RESULTS)
 def compare(
     a: Path = typer.Argument(metavar="A", help="A result table, CSV or Parquet."),
     b: Path | None = typer.Argument(None, metavar="[B]", help="The table to compare it with."),
@@ -40,7 +40,8 @@ def compare(
     ),
     all_columns: bool = typer.Option(False, "--all", help="Every counter and metric."),
     points: bool = typer.Option(False, help="Also list every point."),
-    csv: Path | None = typer.Option(None, help="Write every point and column here."),
+    as_json: Json = False,
+    csv: Csv = None,
     kernels: bool = typer.Option(
         False, "--kernels", help="Kernels that two runs launched: A and B are run directories, or A a table."
     ),
@@ -57,7 +58,8 @@ def compare(
     if kernels:
         from apuflow.results.kernel_comparison import compare_runs
 
-        compare_runs(a, b, engines or "gem5,gem5-kernels", csv, figure)
+        rows, show = compare_runs(a, b, engines or "gem5,gem5-kernels", figure)
+        give(rows, as_json, csv, show)
         return
     if figure is not None:
         remedy = "add --kernels; figures of a sweep are made by snakemake"
@@ -78,8 +80,7 @@ def compare(
         raise ApuflowError("a second table is missing", remedy=remedy)
     else:
         result, sides = compare_tables(read(a), read(b), names), (str(a), str(b))
-    _show_comparison(result, points, sides)
-    write_csv(csv, result.table)
+    give(result.table, as_json, csv, lambda: _show_comparison(result, points, sides))
 
 
 def _parts_of(
@@ -154,15 +155,16 @@ def _number(value: float) -> str:
     return "-" if value != value else f"{value:.6g}"
 
 
-@app.command()
+@app.command(rich_help_panel=CHECK)
 def score(
     runs: list[Path] | None = typer.Argument(
         None,
         help="tables of runs: results/<sweep>/<workload>.csv with the runs beside it, or CSV (Parquet) "
         "with kernel and shape columns; default: the recorded runs that come with apuflow",
     ),
-    as_json: bool = typer.Option(False, "--json", help="print the numbers as JSON"),
-    rows: bool = typer.Option(False, "--rows", help="print every run as well"),
+    rows: bool = typer.Option(False, "--rows", help="a row per run instead of one per primitive"),
+    as_json: Json = False,
+    csv: Csv = None,
     figure: Path | None = typer.Option(
         None, help="draw preview against gem5 here, a panel per primitive: .svg, .png and .csv"
     ),
@@ -177,24 +179,17 @@ def score(
 
     stem = None if figure is None else stem_of(figure)
     scored = scoring.score(scoring.read_tables(runs or scoring.recorded()))
-    errors = scoring.report(scored)
     for reason, number in scored.refused.items():
         print(f"refused: {reason} ({many(number, 'run')})", file=sys.stderr)
     if stem is not None:
         from apuflow_analysis.figures.comparisons import write_scatter
 
         write_scatter(scored.frame, stem)
-    if as_json:
-        print(json.dumps(errors, indent=1))
-        return
     if rows:
-        for row in scored.frame.itertuples():
-            print(
-                f"{row.primitive:16} {row.kernel:38} {row.num_compute_units:>3} CUs"
-                f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
-                f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
-            )
-    _show_errors(errors)
+        give(scored.frame, as_json, csv, lambda: _show_runs(scored.frame))
+    else:
+        lines = list(_lines(scoring.report(scored)))
+        give(lines, as_json, csv, lambda: _show_errors(lines))
 
 
 _COLUMNS = (
@@ -207,46 +202,24 @@ _COLUMNS = (
 )
 
 
-def _show_errors(errors: dict[str, Any]) -> None:
-    print(f"{'primitive':18} {'runs':>5}" + "".join(f" {heading:>8}" for heading, _, _ in _COLUMNS))
+def _lines(errors: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A line per primitive, one of all runs, one of whole points if these have several kernels."""
     whole = [("whole points", errors["points"])] if "points" in errors else []
     for name, part in [*errors["primitives"].items(), ("all", errors), *whole]:
-        cells = ["-" if part.get(key) is None else form.format(part[key]) for _, key, form in _COLUMNS]
-        print(f"{name:18} {part['runs']:>5}" + "".join(f" {cell:>8}" for cell in cells))
+        yield {"primitive": name, "runs": part["runs"], **{key: part.get(key) for _, key, _ in _COLUMNS}}
 
 
-@app.command()
-def published(
-    items: list[Path] = typer.Argument(help="results/SWEEP/items/SUITE.csv, of a suite that was measured"),
-) -> None:
-    """Put results of suites beside published measurements: their shape, not the times.
+def _show_errors(lines: Sequence[dict[str, Any]]) -> None:
+    print(f"{'primitive':18} {'runs':>5}" + "".join(f" {heading:>8}" for heading, _, _ in _COLUMNS))
+    for line in lines:
+        cells = ["-" if line[key] is None else form.format(line[key]) for _, key, form in _COLUMNS]
+        print(f"{line['primitive']:18} {line['runs']:>5}" + "".join(f" {cell:>8}" for cell in cells))
 
-    Shown are the rank correlation of the items' forward times, the one that sorting by floating-point
-    operations alone reaches, and the ratio of backward to forward, ours and theirs; then what differs most,
-    and why. A rank correlation no higher than that of the operations is no evidence for the model.
-    """
-    from apuflow.core.terminal import table_of, terminal_console
-    from apuflow.score.published import WHY
-    from apuflow.score.published import compare as compare_published
 
-    console = terminal_console()
-    numbers = ("published", "items", "rank corr.", "by FLOP alone", "bwd/fwd", "published")
-    table = table_of(("suite", "ours"), numbers, no_wrap=False)
-    comparisons = [one for file in items for one in compare_published(file)]
-    for one in comparisons:
-        found = (one.rank_correlation, one.by_flops, one.ratio, one.published_ratio)
-        cells = ("-" if number is None else f"{number:.3f}" for number in found)
-        table.add_row(one.suite, one.which, one.published, str(one.items), *cells)
-    console.print(table)
-    for one in comparisons:
-        for name, mine, theirs in one.displaced:
-            here = f"{one.suite}, {one.which}: {name} is number {mine} of {one.items} here"
-            console.print(f"{here}, {theirs} on {one.published}")
-    if any(one.by_flops is not None and one.by_flops >= (one.rank_correlation or 0.0) for one in comparisons):
-        console.print(
-            "\nSorting by FLOP alone orders some of these lists as well or better: their rank correlation is "
-            "no evidence for the model."
+def _show_runs(frame: pd.DataFrame) -> None:
+    for row in frame.itertuples():
+        print(
+            f"{row.primitive:16} {row.kernel:38} {row.num_compute_units:>3} CUs"
+            f"  gem5 {float(str(row.gpu_cycles)):>10.0f}"
+            f"  preview {row.predicted:>10.0f}  {row.error:+7.1%}  {row.bound}"
         )
-    console.print("\nWhy the shape differs:")
-    for reason in WHY:
-        console.print(f"- {reason}")

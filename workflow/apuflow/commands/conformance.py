@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import CHECK, app
 
 
-@app.command()
+@app.command(rich_help_panel=CHECK)
 def conformance(
     release: str = typer.Option("", help="name of a gem5 release; default: the default sweep's"),
     gfx: str = typer.Option("", help="GPU architecture; default: the release's first"),

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import START, app, complete
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
     from apuflow.core.engines import EngineName
+    from apuflow.prepare.doctor import Check
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def doctor(
     name: str = typer.Argument("", metavar="[ENGINE]", help="with --prove or --record: engine that runs"),
     release: str = typer.Option(
-        "", help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's"
+        "",
+        help="name of a gem5 release: a file of configs/gem5 without .yaml; default: the default sweep's",
+        autocompletion=complete.release,
     ),
     engine: str = typer.Option("gem5", help="whose readiness the exit status tells: gem5, gem5-kernels"),
     offline: bool = typer.Option(
@@ -33,6 +38,8 @@ def doctor(
     record: bool = typer.Option(
         False, "--record", help="run all ten points twice and record them in configs/known_answers"
     ),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Check this machine for each engine. Exit status 1 when `--engine` cannot run here.
 
@@ -46,6 +53,8 @@ def doctor(
         raise typer.BadParameter("one of the two", param_hint="--prove, --record")
     if (name or every) and not (prove or record):
         raise typer.BadParameter("only with --prove or --record", param_hint="ENGINE, --all")
+    if (as_json or csv) and (prove or record):
+        raise typer.BadParameter("only of the checks of this machine", param_hint="--json, --csv")
     chosen = _engine(name)
     release = release or load_sweep("default").release
     good = True
@@ -54,7 +63,7 @@ def doctor(
     elif record:
         _record(chosen, release)
     else:
-        good = _examine(release, engine, network=not offline)
+        good = _examine(release, engine, network=not offline, as_json=as_json, csv=csv)
     if not good:
         raise typer.Exit(1)
 
@@ -116,17 +125,30 @@ def _record(engine: EngineName, release: str) -> None:
     typer.echo(f"{file}: {len(answers)} points of {engine} with release {release}, each run twice")
 
 
-def _examine(release: str, engine: str, *, network: bool) -> bool:
+def _examine(release: str, engine: str, *, network: bool, as_json: bool, csv: Path | None) -> bool:
     """Print what this machine has and lacks; whether the engine can run here."""
-    from rich.console import Console
-    from rich.markup import escape
-
     from apuflow.configure import load_release, load_site
-    from apuflow.prepare.doctor import State, Use, examine, missing, ready
+    from apuflow.prepare.doctor import Use, examine, ready
 
     if engine not in list(Use):
         raise typer.BadParameter(f"{engine!r} is none of {', '.join(Use)}", param_hint="--engine")
     checks = examine(load_site(Path()), load_release(release), Path.cwd(), network=network)
+    rows = [
+        {"check": check.name, "state": str(check.state), "detail": check.detail}
+        | {"needed_by": ", ".join(check.uses), "fix": check.fix or ""}
+        for check in checks
+    ]
+    give(rows, as_json, csv, lambda: _show(checks, release))
+    return ready(checks, Use(engine))
+
+
+def _show(checks: Sequence[Check], release: str) -> None:
+    """Print every check, which engines are ready, and what runs here now."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from apuflow.prepare.doctor import State, Use, missing, ready
+
     console = Console(soft_wrap=True, highlight=False)
     marks = {State.OK: "[green]ok     [/]", State.WARNING: "[yellow]warning[/]"}
     for check in checks:
@@ -141,7 +163,6 @@ def _examine(release: str, engine: str, *, network: bool) -> bool:
     uses = {"dnnmark": Use.DNNMARK, "kernels": Use.KERNELS, "preview": Use.PREVIEW}
     runs = {name: ready(checks, use) for name, use in uses.items()}
     console.print(f"\nruns here now: {escape(next_command(release, Path(), **runs))}")
-    return ready(checks, Use(engine))
 
 
 def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool, preview: bool = True) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import CHECK, app
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from apuflow.core.scalar import Scalar
 
 
-@app.command("explain", context_settings={"ignore_unknown_options": True})
+@app.command("explain", context_settings={"ignore_unknown_options": True}, rich_help_panel=CHECK)
 def explain_line(
     line: str = typer.Argument(
         help="A command line of apu_se.py, in quotes; what stands before the script is gem5's."
@@ -28,6 +29,8 @@ def explain_line(
         False, "--meant", help="The machine that ignored words were meant to give, where gem5 can."
     ),
     force: bool = typer.Option(False, help="Overwrite an existing machine."),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Say what each word of LINE does in a gem5 release, what is ignored, and what is used instead.
 
@@ -54,9 +57,10 @@ def explain_line(
     if meant:
         options, changes = command_line.as_meant(explained)
         lines += [f"  as meant: {text}" for text in changes]
-    typer.echo("\n".join(lines))
+    rows = [{"effect": str(word.effect), "word": word.text, "meaning": word.said} for word in explained.words]
+    give(rows, as_json, csv, lambda: typer.echo("\n".join(lines)))
     if machine is not None:
-        _write(machine, options, line, changes, force=force)
+        typer.echo(f"{_write(machine, options, line, changes, force=force)} written", err=as_json)
     if any(word.effect in ("refused", "unknown") for word in explained.words):
         raise typer.Exit(1)
 
@@ -74,7 +78,7 @@ def _newest(line: str) -> str:
     return (fitting or read)[-1].name
 
 
-def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str], *, force: bool) -> None:
+def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str], *, force: bool) -> Path:
     import yaml
 
     path = Path(paths.machine_file(name))
@@ -86,4 +90,4 @@ def _write(name: str, options: dict[str, Scalar], line: str, changes: list[str],
     description = f"From a command line of apu_se.py, {'as meant' if changes else 'as gem5 reads it'}"
     body = {"description": description, "options": options}
     path.write_text(head + yaml.safe_dump(body, sort_keys=False, width=1000), encoding="utf-8")
-    typer.echo(f"{path} written")
+    return path

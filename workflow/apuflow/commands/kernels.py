@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import KERNELS, app
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.gpus import gpu
@@ -33,7 +34,7 @@ class DirectionChoice(StrEnum):
     BOTH = "both"
 
 
-@app.command()
+@app.command(rich_help_panel=KERNELS)
 def kernels(
     config: Path | None = typer.Argument(
         None, help="A .dnnmark file, a workload's name, or a kernel list (.csv) in upstream's format."
@@ -46,7 +47,9 @@ def kernels(
     ),
     gfx: list[str] | None = typer.Option(None, help="GPU architecture; default: gfx801; can be repeated."),
     db: Path | None = typer.Option(None, help="A MIOpen kernel database (.ukdb, .kdb)."),
-    csv: bool = typer.Option(False, "--csv", help="Print a kernel list in upstream's format."),
+    upstream: bool = typer.Option(
+        False, "--kernel-list", help="Print a kernel list in upstream's format, as CONFIG can be."
+    ),
     add: list[str] | None = typer.Option(
         None, help="'PROGRAM.cl, ARGUMENTS': write this row into the list of --rows."
     ),
@@ -58,6 +61,8 @@ def kernels(
         None, help="MIOpen's src/kernels; default: those of configs/site.yaml."
     ),
     jobs: int | None = typer.Option(None, min=1, help="Compilers at a time; default: cores + 1."),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """List the kernel objects that MIOpen looks up for CONFIG, or those that a database holds.
 
@@ -79,17 +84,17 @@ def kernels(
         listed = list(distinct(row for rows_of_gpu in needed.values() for row in rows_of_gpu))
         if build is not None:
             _build(needed, gpus, build, sources, jobs)
-        elif csv:
+        elif upstream:
             from apuflow.miopen.row_file import format_row
 
             for row in listed:
                 typer.echo(format_row(row))
         elif db is not None:
-            _compare(listed, db, gpus[0])
+            _compare(listed, db, gpus[0], as_json, csv)
         else:
-            _print_rows(listed)
+            give([row._asdict() for row in listed], as_json, csv, lambda: _print_rows(listed))
     elif db is not None:
-        _print_database(db)
+        _print_database(db, as_json, csv)
     else:
         remedy = "name a .dnnmark file, or --db FILE, or both; apuflow kernels --help"
         raise ConfigError("nothing to list", remedy=remedy)
@@ -140,23 +145,34 @@ def _print_rows(rows: list[Row], marks: dict[tuple[str, str], str] | None = None
     typer.echo(f"{len(rows)} kernel objects", err=True)
 
 
-def _compare(rows: list[Row], db: Path, gfx: str) -> None:
+def _compare(rows: list[Row], db: Path, gfx: str, as_json: bool, csv: Path | None) -> None:
     from apuflow.miopen.database import lacking, read_database
 
     missing = {row.key for row in lacking(read_database(db), rows, gfx)}
-    _print_rows(rows, {row.key: "missing" if row.key in missing else "present" for row in rows})
+    marks = {row.key: "missing" if row.key in missing else "present" for row in rows}
+    table = [{"state": marks[row.key], **row._asdict()} for row in rows]
+    give(table, as_json, csv, lambda: _print_rows(rows, marks))
     if missing:
         typer.echo(f"{db} lacks {len(missing)} of them for {gfx}", err=True)
         raise typer.Exit(1)
 
 
-def _print_database(db: Path) -> None:
+def _print_database(db: Path, as_json: bool, csv: Path | None) -> None:
     from apuflow.miopen.database import read_database
 
     entries = read_database(db)
-    for entry in entries:
-        sizes = f"{len(entry.blob)} bytes, {entry.compressed_size} compressed"
-        typer.echo(f"{entry.name}  ({sizes})\n   {entry.arguments}")
+
+    def show() -> None:
+        for entry in entries:
+            sizes = f"{len(entry.blob)} bytes, {entry.compressed_size} compressed"
+            typer.echo(f"{entry.name}  ({sizes})\n   {entry.arguments}")
+
+    rows = [
+        {"program": entry.name, "arguments": entry.arguments, "gfx": entry.gfx}
+        | {"bytes": len(entry.blob), "compressed_bytes": entry.compressed_size}
+        for entry in entries
+    ]
+    give(rows, as_json, csv, show)
     counts = Counter(entry.gfx for entry in entries)
     summary = ", ".join(f"{count} for {gfx or 'no GPU'}" for gfx, count in sorted(counts.items()))
     typer.echo(f"{len(entries)} kernel objects{f': {summary}' if summary else ''}", err=True)

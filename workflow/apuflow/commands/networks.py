@@ -1,16 +1,15 @@
-"""Whole networks from one iteration or a few operations: ``apuflow epoch, allreduce, sample, statsnet``."""
+"""Networks of one's own: ``apuflow network``; totals from a sample of runs: ``apuflow sample``."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import ASK, KERNELS, app, complete, group
+from apuflow.commands.output import Csv, Json, give, print_frame
 from apuflow.core.errors import ConfigError
-from apuflow.core.files import write_csv
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
@@ -20,156 +19,49 @@ if TYPE_CHECKING:
     from apuflow.sampling.suites import Sampled
     from apuflow.statsnet.make import Request, StatsNet
 
-RINGS = (2, 4, 8, 16, 32)
-_BANDWIDTH = typer.Option(16.0, help="GB/s of one link, in one direction")
-_LATENCY = typer.Option(1.0, help="microseconds of one step of the ring, beside its bytes")
+network = group(
+    "network", KERNELS, "Networks of your own: import a model, or represent many networks by one suite."
+)
 
 
-@app.command()
-def epoch(
-    summary: Path = typer.Argument(help="results/SWEEP/items/SUITE.summary.csv of a network"),
-    dataset: str = typer.Option("imagenet", help="imagenet, cifar10, coco, squad, wmt16, ... or a number"),
-    devices: list[int] | None = typer.Option(
-        None, min=1, help="share the gradients of all weights; may be repeated; left out: 1"
+@network.command("import")
+def import_model(
+    model: str = typer.Argument(
+        help="an ONNX file, or package.module:Name (file.py:Name) of a PyTorch module"
     ),
-    bandwidth: float = _BANDWIDTH,
-    latency: float = _LATENCY,
-    price: float = typer.Option(math.nan, help="per hour, of all devices together; left out: no cost"),
-    csv: Path | None = typer.Option(None, help="also write all numbers here, with the time of each phase"),
+    name: str = typer.Argument(help="of the new network and its suite"),
+    shape: str = typer.Option(
+        "nx3x224x224",
+        help="of the inputs of a PyTorch module; names are open sizes: nxsequence:int64, nxsequence=64x768",
+    ),
+    n: int = typer.Option(1, min=1, help="images of an iteration"),
+    partial: bool = typer.Option(
+        False, "--partial", help="leave out operators that are not known; the suite names them"
+    ),
 ) -> None:
-    """Time and cost of one epoch, extrapolated from one simulated iteration.
+    """Make a network of your own from an ONNX file or a PyTorch module: a table, and a suite.
 
-    Not in it: reading the data, evaluation, start-up, and how many epochs a training takes. Several devices
-    share the gradients by a ring (apuflow allreduce): with and without overlap with the backward pass.
+    Weights are not read. ONNX files need the library onnx, modules need torch: optional extras of apuflow.
     """
-    from apuflow.core.terminal import table_of, terminal_console
-    from apuflow.results.epochs import epoch_numbers, epoch_text, write_numbers
-    from apuflow.suites.epoch import EXTRAPOLATED, Ring
+    from apuflow.core.terminal import terminal_console
+    from apuflow.workloads.network import add_network
 
-    cost = None if math.isnan(price) else price
-    rings = [Ring(count, bandwidth * 1e9, latency * 1e-6) for count in devices or [1]]
-    numbers = [row for ring in rings for row in epoch_numbers(summary, dataset, ring, cost)]
-    if csv is not None:
-        write_numbers(numbers, csv)
-    rows = [epoch_text(row) for row in numbers]
-    headings = list(dict.fromkeys(heading for row in rows for heading in row))
-    table = table_of((), headings, no_wrap=False)
-    for row in rows:
-        table.add_row(*(row.get(heading, "") for heading in headings))
+    files, said = add_network(model, name, shape, n, Path(), partial=partial)
     console = terminal_console()
-    console.print(table)
-    console.print(f"\nEvery row is {EXTRAPOLATED}; it says nothing about accuracy.")
+    for file in files:
+        console.print(str(file))
+    console.print(said)
 
 
-@app.command()
-def allreduce(
-    size: list[float] = typer.Argument(help="floats of 4 bytes; several are a table"),
-    devices: list[int] | None = typer.Option(
-        None, help="devices in the ring; may be repeated; left out: 2 to 32"
-    ),
-    bandwidth: float = _BANDWIDTH,
-    latency: float = _LATENCY,
-    reduce_rate: float = typer.Option(math.inf, help="GB/s that a device adds; left out: the sum is free"),
-) -> None:
-    """Time of a ring all-reduce, and the bandwidth that its links see. By formula, not simulated."""
-    from apuflow.core.terminal import table_of, terminal_console
-    from apuflow.dnnmark.shape import FLOAT_BYTES
-    from apuflow.suites.epoch import Ring
-
-    table = table_of((), ("floats", "devices", "ms", "GB/s per link"), no_wrap=False)
-    for floats in size:
-        for count in devices or RINGS:
-            ring = Ring(count, bandwidth * 1e9, latency * 1e-6, reduce_rate * 1e9)
-            moved = floats * FLOAT_BYTES
-            bus = ring.bus_bandwidth(moved) / 1e9
-            table.add_row(f"{floats:,.0f}", str(count), f"{ring.seconds(moved) * 1e3:,.4f}", f"{bus:.3f}")
-    terminal_console().print(table)
-
-
-@app.command()
-def sample(
-    sweep: str = typer.Argument(help="name of a sweep with suites"),
-    bound: float | None = typer.Option(
-        None, help="half width of the total's interval over the total: 0.03 is 3 %"
-    ),
-    confidence: float | None = typer.Option(None, help="probability that the interval holds the total"),
-    budget: float | None = typer.Option(
-        None, help="largest share of the cycles of all distinct operations to simulate"
-    ),
-    audit: int | None = typer.Option(None, help="operations at most that are drawn at random"),
-    seed: int | None = typer.Option(None, help="another number draws another audit"),
-    following: bool = typer.Option(
-        False, "--next", help="print the run records to make next, or, if none, those that are there"
-    ),
-    csv: Path | None = typer.Option(None, help="write every operation, measured or estimated, to this file"),
-) -> None:
-    """Estimate the cycles of whole networks from the runs that are there, and say which runs to make next.
-
-    The preview tells how long every operation takes beside the others; gem5's runs of some correct it. What
-    is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
-    first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
-    """
-    from apuflow.configure.sweep_keys import Sampling
-    from apuflow.plan.campaign import Campaign
-    from apuflow.sampling.suites import member_table, sample_suites
-
-    campaign = Campaign()
-    loaded = campaign.load(sweep)
-    aim = (loaded.sampling or Sampling()).with_options(
-        bound=bound, confidence=confidence, budget=budget, audit=audit, seed=seed
-    )
-    found = sample_suites(campaign, loaded, aim)
-    write_csv(csv, member_table(found))
-    if following:
-        records = [record for one in found for record in one.following]
-        made = [record for one in found for record in one.made]
-        typer.echo("\n".join(dict.fromkeys(records or made)))
-    else:
-        _show_samples(found, aim)
-
-
-def _show_samples(found: list[Sampled], aim: Sampling) -> None:
-    from apuflow.core.terminal import table_of, terminal_console
-
-    table = table_of(("suite", "at"), ("cycles", "+-", "measured", "audit", "next"))
-    for column in table.columns[:2]:
-        column.no_wrap, column.overflow = False, "fold"
-    for one in found:
-        measured = one.estimate.members["is_measured"]
-        table.add_row(
-            f"{one.suite} ({one.engine})",
-            one.label or "-",
-            f"{one.estimate.total:.4g}",
-            f"{one.estimate.relative:.1%}",
-            f"{measured.sum()}/{len(measured)}",
-            f"{one.audit['inside'].sum()}/{len(one.audit)}" if len(one.audit) else "-",
-            str(len(one.following)) if one.following else "met" if one.is_met else "budget",
-        )
-    console = terminal_console()
-    console.print(table)
-    console.print(
-        "cycles: of one iteration, estimated but for the operations measured. +-: half width of the "
-        "interval. audit: operations drawn at random whose cycles are in the interval that the others "
-        f"give. next: runs to make; met: the interval is within {aim.bound:.1%}; budget: it is"
-        " not, and no more may be run."
-    )
-    for one in found:
-        if one.ended == "contradicted":
-            console.print(f"{one.suite}: the audit contradicts the estimate: more runs are needed.")
-        if not one.following and one.more_runs:
-            names = "; ".join(one.members["operation"][one.more_runs])
-            console.print(f"{one.suite}: the bound needs these runs and a larger budget: {names}")
-    if left_out := sum(one.left_out for one in found):
-        console.print(f"not in the totals, because no engine runs it: {many(left_out, 'item')}.")
-
-
-@app.command()
-def statsnet(
+@network.command()
+def represent(
     name: str = typer.Argument(help="of the new suite"),
     settings: list[str] | None = typer.Argument(
         None, help="key=value: n, direction, options of the machine whose statistics count"
     ),
-    of: list[str] | None = typer.Option(None, help="suite of the set; several times"),
+    of: list[str] | None = typer.Option(
+        None, help="suite of the set; several times", autocompletion=complete.suite
+    ),
     layers: int = typer.Option(20, min=1, help="operations at most"),
     check: list[str] | None = typer.Option(
         None, help="suite that takes no part, for the order of machines; several times"
@@ -177,7 +69,8 @@ def statsnet(
     equal: bool = typer.Option(False, "--equal", help="give every suite of the set the same cycles"),
     bound: float = typer.Option(0.02, help="largest error of a statistic that is accepted"),
     curve_bound: float = typer.Option(0.03, help="largest error of the speedup that is accepted"),
-    csv: Path | None = typer.Option(None, help="write every number, target and got, to this file"),
+    as_json: Json = False,
+    csv: Csv = None,
     force: bool = typer.Option(False, help="overwrite a suite of this name"),
 ) -> None:
     """Make a small suite whose statistics are those of networks and suites together.
@@ -197,19 +90,17 @@ def statsnet(
     request = Request(names, tuple(settings or ()), layers, equal, held_out, bound, curve_bound)
     check_free(name, force=force)
     made = make(request)
-    console = terminal_console()
-    _show_statsnet(made, console)
-    write_csv(csv, report(made))
+    give(report(made), as_json, csv, lambda: _show_statsnet(made, terminal_console()))
     if not made.holds:
-        console.print("not written: more --layers, or wider bounds")
+        typer.echo("not written: more --layers, or wider bounds", err=as_json)
         raise typer.Exit(1)
     for file in write(name, made, _command(name, request)):
-        console.print(str(file))
+        typer.echo(str(file), err=as_json)
 
 
 def _command(name: str, request: Request) -> str:
     """The command line that makes this suite."""
-    words = ["apuflow statsnet", name, *request.settings, *(f"--of {one}" for one in request.names)]
+    words = ["apuflow network represent", name, *request.settings, *(f"--of {one}" for one in request.names)]
     words += [f"--layers {request.most}", *(["--equal"] if request.equal else [])]
     return " ".join(words)
 
@@ -253,3 +144,103 @@ def _show_statsnet(made: StatsNet, console: Console) -> None:
             alike, of = agreement(made.ranking["set"], made.ranking[other])
             told += f" (the set itself: {alike} of {of})"
         console.print(told)
+
+
+@app.command(rich_help_panel=ASK)
+def sample(
+    sweep: str = typer.Argument(help="name of a sweep with suites", autocompletion=complete.sweep),
+    bound: float | None = typer.Option(
+        None, help="half width of the total's interval over the total: 0.03 is 3 %"
+    ),
+    confidence: float | None = typer.Option(None, help="probability that the interval holds the total"),
+    budget: float | None = typer.Option(
+        None, help="largest share of the cycles of all distinct operations to simulate"
+    ),
+    audit: int | None = typer.Option(None, help="operations at most that are drawn at random"),
+    seed: int | None = typer.Option(None, help="another number draws another audit"),
+    following: bool = typer.Option(
+        False, "--next", help="print the run records to make next, or, if none, those that are there"
+    ),
+    operations: bool = typer.Option(
+        False, "--operations", help="a row per operation, measured or estimated, instead of one per suite"
+    ),
+    as_json: Json = False,
+    csv: Csv = None,
+) -> None:
+    """Estimate the cycles of whole networks from the runs that are there, and say which runs to make next.
+
+    The preview tells how long every operation takes beside the others; gem5's runs of some correct it. What
+    is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
+    first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
+    """
+    from apuflow.configure.sweep_keys import Sampling
+    from apuflow.plan.campaign import Campaign
+    from apuflow.sampling.suites import member_table, sample_suites
+
+    campaign = Campaign()
+    loaded = campaign.load(sweep)
+    aim = (loaded.sampling or Sampling()).with_options(
+        bound=bound, confidence=confidence, budget=budget, audit=audit, seed=seed
+    )
+    found = sample_suites(campaign, loaded, aim)
+    if following:
+        records = [record for one in found for record in one.following]
+        made = [record for one in found for record in one.made]
+        typer.echo("\n".join(dict.fromkeys(records or made)))
+    elif operations:
+        members = member_table(found)
+        give(members, as_json, csv, lambda: print_frame(members))
+    else:
+        give([_sample_row(one) for one in found], as_json, csv, lambda: _show_samples(found, aim))
+
+
+def _sample_row(one: Sampled) -> dict[str, Any]:
+    measured = one.estimate.members["is_measured"]
+    return {
+        "suite": one.suite,
+        "engine": one.engine,
+        "at": one.label,
+        "cycles": one.estimate.total,
+        "relative_half_width": one.estimate.relative,
+        "measured": int(measured.sum()),
+        "operations": len(measured),
+        "audited": len(one.audit),
+        "audited_inside": int(one.audit["inside"].sum()) if len(one.audit) else 0,
+        "next": len(one.following),
+        "bound_is_met": bool(one.is_met),
+    }
+
+
+def _show_samples(found: list[Sampled], aim: Sampling) -> None:
+    from apuflow.core.terminal import table_of, terminal_console
+
+    table = table_of(("suite", "at"), ("cycles", "+-", "measured", "audit", "next"))
+    for column in table.columns[:2]:
+        column.no_wrap, column.overflow = False, "fold"
+    for one in found:
+        measured = one.estimate.members["is_measured"]
+        table.add_row(
+            f"{one.suite} ({one.engine})",
+            one.label or "-",
+            f"{one.estimate.total:.4g}",
+            f"{one.estimate.relative:.1%}",
+            f"{measured.sum()}/{len(measured)}",
+            f"{one.audit['inside'].sum()}/{len(one.audit)}" if len(one.audit) else "-",
+            str(len(one.following)) if one.following else "met" if one.is_met else "budget",
+        )
+    console = terminal_console()
+    console.print(table)
+    console.print(
+        "cycles: of one iteration, estimated but for the operations measured. +-: half width of the "
+        "interval. audit: operations drawn at random whose cycles are in the interval that the others "
+        f"give. next: runs to make; met: the interval is within {aim.bound:.1%}; budget: it is"
+        " not, and no more may be run."
+    )
+    for one in found:
+        if one.ended == "contradicted":
+            console.print(f"{one.suite}: the audit contradicts the estimate: more runs are needed.")
+        if not one.following and one.more_runs:
+            names = "; ".join(one.members["operation"][one.more_runs])
+            console.print(f"{one.suite}: the bound needs these runs and a larger budget: {names}")
+    if left_out := sum(one.left_out for one in found):
+        console.print(f"not in the totals, because no engine runs it: {many(left_out, 'item')}.")

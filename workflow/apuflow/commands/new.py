@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import START, app, complete, group
 from apuflow.core import paths
 from apuflow.core.files import write_text
 from apuflow.core.words import many
@@ -16,7 +16,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 """Files to start from, with ``{name}`` for the new name."""
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def init(
     directory: Path = typer.Argument(help="the project's directory; made if it does not exist"),
 ) -> None:
@@ -28,8 +28,7 @@ def init(
     typer.echo(f"next: cd {directory} && snakemake --cores all results/quickstart/report.html")
 
 
-new = typer.Typer(help="Write a file to start from.", no_args_is_help=True)
-app.add_typer(new, name="new")
+new = group("new", START, "Write a file to start from: a study, a machine, a workload.")
 _FORCE = typer.Option(False, help="overwrite an existing file")
 
 
@@ -54,7 +53,7 @@ def machine(name: str = typer.Argument(help="name of the machine"), force: bool 
 @new.command()
 def workload(
     name: str = typer.Argument(help="name of the workload"),
-    like: str = typer.Option("softmax_fwd", help="the workload to copy"),
+    like: str = typer.Option("softmax_fwd", help="the workload to copy", autocompletion=complete.workload),
     from_: Path | None = typer.Option(
         None,
         "--from",
@@ -87,7 +86,7 @@ def workload(
         following = f"apuflow check-kernels {name} --gfx {gfx}"
     else:
         files = _write_workload(name, like, force)
-        following = f"edit them, then apuflow workloads {name}"
+        following = f"edit them, then apuflow list workloads {name}"
     for path in files:
         typer.echo(str(path))
     typer.echo(f"next: {following}")
@@ -130,7 +129,7 @@ def _write(name: str, what: str, path: Path, text: str, force: bool) -> None:
     write_text(path, text)
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def schemas(directory: str = typer.Option("workflow/schemas", help="where to write them")) -> None:
     """Write the JSON schemas of all configuration files, and the tables of the documents."""
     from apuflow.configure.reference import refresh

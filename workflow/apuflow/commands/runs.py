@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import ASK, app, complete
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core import paths
 from apuflow.core.engines import is_batch
 from apuflow.core.units import format_duration, format_memory
@@ -22,29 +22,36 @@ if TYPE_CHECKING:
     from apuflow.run.status import Run
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 def plan(
-    sweep: str = typer.Argument(help="name of a sweep: a file of configs/sweeps without .yaml"),
-    workload: str = typer.Argument("", help="show only this workload, with every point"),
-    as_json: bool = typer.Option(False, "--json", help="print JSON"),
+    sweep: str = typer.Argument(
+        help="name of a sweep: a file of configs/sweeps without .yaml", autocompletion=complete.sweep
+    ),
+    workload: str = typer.Argument(
+        "", help="show only this workload, with every point", autocompletion=complete.workload
+    ),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Show a sweep's points, what is already there, and an estimate of time and memory."""
     from apuflow.preflight.plan import plan_sweep
     from apuflow.preflight.text import show
 
     result = plan_sweep(sweep, workload or None, Path())
-    if as_json:
-        typer.echo(json.dumps(result.as_json(), indent=2))
-    else:
-        show(result, every_point=bool(workload))
+    rows = result.point_rows() if workload else result.rows()
+    give(rows, as_json, csv, lambda: show(result, every_point=bool(workload)))
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 def retry(
-    sweep: str = typer.Argument("", help="only points of this sweep; default: every recorded failure"),
-    workload: str = typer.Option("", help="only this workload"),
+    sweep: str = typer.Argument(
+        "", help="only points of this sweep; default: every recorded failure", autocompletion=complete.sweep
+    ),
+    workload: str = typer.Option("", help="only this workload", autocompletion=complete.workload),
     status: list[str] | None = typer.Option(None, help="only this outcome, such as timeout; may be repeated"),
     dry_run: bool = typer.Option(False, "--dry-run", "-n", help="list them and change nothing"),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Allow failed points of sweeps with `on_failure: record` another try. Logs and evidence stay."""
     from apuflow.results.retry import recorded_failures, release_for_rerun
@@ -52,28 +59,42 @@ def retry(
     chosen = list(
         recorded_failures(Path(), sweep=sweep or None, workload=workload or None, outcomes=status or ())
     )
-    for run in chosen:
-        typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
-        if not dry_run:
-            release_for_rerun(Path(), run)
+
+    def show() -> None:
+        for run in chosen:
+            typer.echo(f"{run.outcome:20} {run.engine}/{run.workload}/{run.point}: {run.detail[:100]}")
+
+    names = ("engine", "workload", "point", "outcome", "detail")
+    give([{name: str(getattr(run, name)) for name in names} for run in chosen], as_json, csv, show)
+    for run in () if dry_run else chosen:
+        release_for_rerun(Path(), run)
     if not chosen:
-        typer.echo("no recorded failure")
+        said = "no recorded failure"
     elif dry_run:
-        typer.echo(f"{len(chosen)} would be tried again")
+        said = f"{len(chosen)} would be tried again"
     else:
-        typer.echo(
+        said = (
             f"{len(chosen)} will be tried again when the workflow is started once more; "
             "tables, figures and reports that showed them are made again"
         )
+    typer.echo(said, err=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
 def status(
-    sweep: str = typer.Argument("", help="only points of this sweep as it is now"),
+    sweep: str = typer.Argument(
+        "", help="only points of this sweep as it is now", autocompletion=complete.sweep
+    ),
     watch: bool = typer.Option(False, "--watch", "-w", help="show it again and again until nothing runs"),
     every: float = typer.Option(2.0, min=0.2, help="seconds between updates"),
     failed: bool = typer.Option(False, "--failed", help="only failed and lost runs"),
-    workload: str = typer.Option("", help="only this workload, or the operations of this suite"),
+    workload: str = typer.Option(
+        "",
+        help="only this workload, or the operations of this suite",
+        autocompletion=complete.workloads_and_suites,
+    ),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Show where all runs stand. Exit status 1 when a run failed or was lost."""
     from rich.console import Console
@@ -94,23 +115,27 @@ def status(
         found = [run for run in runs(Path()) if belongs(run.workload, run.point)]
         return [run for run in found if selected is None or run.key in selected]
 
-    def table() -> Text:
+    def shown() -> list[Run]:
         lost = (RunState.FAILED, RunState.LOST)
-        return _table([run for run in all_runs if not failed or run.state in lost])
+        return [run for run in all_runs if not failed or run.state in lost]
 
-    console = Console()
+    console = Console(stderr=as_json)
     all_runs = look()
     previews = [] if failed else _preview_lines(Path(), workload, sweep)
     if workload and not all_runs and not previews:
         check_name(workload, "workload or suite", {*workload_names(), *suite_names()})
     if watch:
-        with Live(table(), console=console, refresh_per_second=4) as live:
+        with Live(_table(shown()), console=console, refresh_per_second=4) as live:
             while any(run.state is RunState.RUNNING for run in all_runs):
                 time.sleep(every)
                 all_runs = look()
-                live.update(table())
-    elif all_runs:
-        console.print(table(), soft_wrap=True)
+                live.update(_table(shown()))
+    give(
+        [_row(run) for run in shown()],
+        as_json,
+        csv,
+        lambda: None if watch or not all_runs else console.print(_table(shown()), soft_wrap=True),
+    )
     for line in previews:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     left = (selected or set()) - {run.key for run in all_runs}
@@ -120,6 +145,13 @@ def status(
     elif not all_runs and not previews:
         console.print("no runs yet: name a target, such as `snakemake --cores 8 results/softmax_fwd.csv`")
     raise typer.Exit(0 if all_well(all_runs) else 1)
+
+
+def _row(run: Run) -> dict[str, Any]:
+    names = ("started", "seconds", "ticks", "ticks_per_second", "memory_bytes", "place", "detail")
+    about = {"engine": run.engine, "workload": run.workload, "point": run.point}
+    about |= {"state": str(run.state), "outcome": str(run.outcome)}
+    return about | {name: getattr(run, name) for name in names} | {"log": str(run.log)}
 
 
 def _preview_lines(project: Path, workload: str, sweep: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``apuflow stats`` reads a statistics file; ``apuflow dispatches`` shows a run kernel by kernel."""
+"""``apuflow stats``: a statistics file, and a run kernel by kernel."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import RESULTS, group
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core.errors import ApuflowError
-from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from apuflow.core.record import RunRecord
     from apuflow_analysis.counters.counters import Counters
 
+stats = group("stats", RESULTS, "One run in detail: its statistics file, its kernels.")
 GROUPS = ("direction", "layer_kind", "layer")
 _SHOWN = ("gpu_cycles", "instructions", "ipc", "occupancy", "valu_utilization", "stall_share_memory")
 
 
-@app.command()
-def stats(
+@stats.command()
+def show(
     file: Annotated[Path, typer.Argument(help="A run directory or stats.txt, also packed (.gz, .zst, .xz).")],
     select: Annotated[
         list[str] | None,
         typer.Option("--select", "-s", help="Rows, else counters or metrics: a name or pattern with *."),
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write what is shown here as well.")] = None,
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Show the counters of a statistics file, or the rows that match, and check the file's identities.
 
@@ -56,21 +58,21 @@ def stats(
         cut, wrong = counted.cut, [str(broken) for broken in counted.broken]
         said = wrong or ["the file's identities hold"]
         shown = _named(counted, file, record, select) if select else _all(counted)
-    _show(shown)
+    give(shown, as_json, csv, lambda: _show(shown))
     for text in (*said, *([f"cut: {cut}"] if cut else [])):
         typer.echo(text, err=True)
-    write_csv(csv, shown)
     if wrong:
         raise typer.Exit(1)
 
 
-@app.command()
+@stats.command()
 def dispatches(
     run: Path = typer.Argument(help="A run directory: of a preview batch, or with statistics per kernel."),
     by: str | None = typer.Option(
         None, help=f"Add up: {', '.join(GROUPS)}; without it one row per dispatch."
     ),
-    csv: Path | None = typer.Option(None, help="Write all columns here."),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
     from apuflow.core.terminal import Entry, stacked, terminal_console
@@ -95,8 +97,7 @@ def dispatches(
     for row in table[[*texts, *numbers]].to_dict("records"):
         told = ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None))
         entries.append(Entry(told, [_cell(row[name]) for name in numbers]))
-    terminal_console().print(stacked(numbers, entries))
-    write_csv(csv, table)
+    give(table, as_json, csv, lambda: terminal_console().print(stacked(numbers, entries)))
 
 
 def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -155,7 +156,9 @@ def _statistics(run: Path) -> Path:
     record = read(run / "run.json")
     files = record.statistics_files(run) if isinstance(record, RunRecord) else ()
     if len(files) != 1:
-        remedy = "a preview has none: apuflow dispatches shows its kernels; of a failed run see attempts/"
+        remedy = (
+            "a preview has none: apuflow stats dispatches shows its kernels; of a failed run see attempts/"
+        )
         raise ApuflowError("this run has no statistics file of its own", file=run / "run.json", remedy=remedy)
     return files[0]
 

@@ -29,6 +29,7 @@ from apuflow.kernels.iree_model import ModelProgram
 from apuflow.kernels.program import OwnBuffer, OwnProgram
 from apuflow.kernels.sources import check_gpu, is_compiled, language, source_files, source_identity
 from apuflow.miopen.launch import Launch
+from apuflow.operations.layer_keys import LayerKey
 
 if TYPE_CHECKING:
     from apuflow.preview.profile import Profile
@@ -233,6 +234,13 @@ class KernelsWorkload(Workload):
                     f"cannot read the {role}: {error.strerror}", file=path, remedy=remedy
                 ) from None
         return hashes
+
+    @override
+    def layer_keys(self) -> Iterator[LayerKey]:
+        for name, value in self.spec.parameters.items():
+            kind = "whole number" if isinstance(value, int) else ", ".join(ELEMENT_TYPES)
+            choices = () if isinstance(value, int) else tuple(ELEMENT_TYPES)
+            yield LayerKey(self.name, name, kind, str(value), "parameter of the workload's file", choices)
 
     @override
     def work(self, layer: Mapping[str, Scalar], note: Note) -> KernelsWork | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.dnnmark import Direction
 from apuflow.operations import Layers
+from apuflow.operations.layer_keys import LayerKey, layer_keys
 from apuflow.suites.spec import Spec, parse
 from apuflow.suites.step import OPERATION
 
@@ -141,6 +142,19 @@ class DnnmarkWorkload(Workload):
         return tuple(part for part in found if part)
 
     @override
+    def layer_keys(self) -> Iterator[LayerKey]:
+        network = self.network
+        for layer in network.layers:
+            inputs = layer.input._asdict()
+            known = dnnmark.LAYER_KEYS[layer.kind]
+            for fact in layer_keys(layer.kind):
+                if fact.key in inputs and not network.owns_input(layer):
+                    continue
+                value = inputs.get(fact.key, known[fact.key].stated(layer.params))
+                name = fact.key if len(network.layers) == 1 else f"{layer.name}.{fact.key}"
+                yield fact.of_workload(name, value)
+
+    @override
     def about(self) -> list[str]:
         network = self.network
         return [
@@ -214,6 +228,11 @@ class OperationWorkload(Workload):
         changed = (name for name in sorted(layer) if layer[name] != self.shape.get(name))
         label = tuple(value_part(name, layer[name]) for name in changed)
         return OperationWork(made, self.direction, label=label)
+
+    @override
+    def layer_keys(self) -> Iterator[LayerKey]:
+        for fact in layer_keys(self.operation):
+            yield fact.of_workload(fact.key, self.shape.get(fact.key, fact.default))
 
     @override
     def about(self) -> list[str]:

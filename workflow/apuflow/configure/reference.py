@@ -105,13 +105,15 @@ def options_text() -> str:
     for group, options in itertools.groupby(free, lambda option: option.group):
         levels: dict[tuple[str, ...], list[Option]] = {}
         for option in options:
-            alike = tuple(_LEVEL.sub("Lx", text) for text in (option.name, _kind(option), _meaning(option)))
+            alike = tuple(
+                _LEVEL.sub("Lx", text) for text in (option.name, values_text(option), meaning_text(option))
+            )
             levels.setdefault(alike, []).append(option)
         rows = [
             (
                 ", ".join(f"`{one.name}{_default_of(one)}`" for one in same),
                 values,
-                meaning if len(same) > 1 else _meaning(same[0]),
+                meaning if len(same) > 1 else meaning_text(same[0]),
             )
             for (_, values, meaning), same in levels.items()
         ]
@@ -197,7 +199,8 @@ def _or_dash(parts: Iterable[str]) -> str:
     return ", ".join(parts) or "-"
 
 
-def _kind(option: Option) -> str:
+def values_text(option: Option) -> str:
+    """The values that an option takes, those of later releases among them."""
     if option.choices:
         later = [
             f"; {release}: {'and ' if key == 'added_choices' else ''}{_listed(change[key])}"
@@ -241,7 +244,8 @@ def _listed(values: Iterable[object]) -> str:
     return ", ".join(f"`{value}`" for value in values)
 
 
-def _meaning(option: Option) -> str:
+def meaning_text(option: Option) -> str:
+    """What an option means, with its unit, the releases that know it, and other defaults."""
     since = f" (from {option.since})" if option.since else ""
     until = f" (until {option.until})" if option.until else ""
     unit = "" if option.unit in (None, "GPU cycles") else f" [{option.unit}]"

@@ -117,7 +117,8 @@ class SuiteFile(Model):
         default_factory=dict, description="of operators: a workload of kernels by operator, instead of ours"
     )
     preview: Text | None = Field(
-        None, description="version of the preview that chose its operations, where `apuflow statsnet` made it"
+        None,
+        description="version of the preview that chose its operations: `apuflow network represent` made it",
     )
 
 
@@ -145,7 +146,7 @@ def load_suite(name: str, root: Path = Path()) -> Suite:
     )
 
 
-_MAKER = "apuflow statsnet "
+_MAKER = "apuflow network represent "
 """How the source of a suite begins that the preview's numbers made."""
 
 

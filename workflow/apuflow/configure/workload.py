@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -17,6 +17,7 @@ from apuflow.configure.work import Work
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
+from apuflow.operations.layer_keys import LayerKey
 
 Need = Literal["miopen", "rocblas"]
 
@@ -117,6 +118,10 @@ class Workload(ABC):
     @abstractmethod
     def work(self, layer: Mapping[str, Scalar], note: Note) -> Work | None:
         """What runs with these layer values; None when something is wrong with it (noted)."""
+
+    def layer_keys(self) -> Iterable[LayerKey]:
+        """The keys that a sweep's ``layer`` can set; ``default`` is this workload's own value."""
+        return ()
 
     def about(self) -> list[str]:
         """Lines that describe it to a user, after its name, program and engines."""

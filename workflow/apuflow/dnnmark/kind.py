@@ -30,6 +30,8 @@ class Parameters(NamedTuple):
 class Kind:
     """What a kind of layer is, beside its keys. ``bottom`` and ``top`` are its input and its output."""
 
+    title: ClassVar[str]
+    """What it computes, in a few words."""
     fills_backward: ClassVar[tuple[str, ...]] = ("top", "top_diff", "bottom")
     """Data that ``BackwardPropagation`` fills, in order."""
 

@@ -32,6 +32,8 @@ class Convolution(Kind):
     On HIP ``conv_mode=convolution`` and ``transpose`` are both ``miopenTranspose`` (see ``transposed``).
     """
 
+    title = "convolution"
+
     conv_mode: str = text(
         "cross_correlation",
         "plain or transposed convolution",
@@ -45,8 +47,8 @@ class Convolution(Kind):
     algo: str = text("", "an algorithm of cuDNN; no effect on HIP")
     algod: str = text("", "an algorithm of cuDNN; no effect on HIP")
     conv_fwd_pref: str = text("", "how cuDNN chooses its algorithm forward; no effect on HIP")
-    conv_bwd_filter_pref: str = text("", "the same for the filter's gradient; no effect on HIP")
-    conv_bwd_data_pref: str = text("", "the same for the input's gradient; no effect on HIP")
+    conv_bwd_filter_pref: str = text("", "how cuDNN chooses that of the filter's gradient; no effect on HIP")
+    conv_bwd_data_pref: str = text("", "how cuDNN chooses that of the input's gradient; no effect on HIP")
 
     @property
     def transposed(self) -> bool:
@@ -124,6 +126,8 @@ class Convolution(Kind):
 class Pooling(Kind):
     """Largest or mean value of each window; part of a window counts (see ``started_windows``)."""
 
+    title = "largest or mean value of each window"
+
     pool_mode: str = text("max", "largest or mean value of a window", choices=("max", "avg"))
     kernel: Plane = window("kernel_size", 3, 1, "size of the window")
     pad: Plane = window("pad", 0, 0, "padding on each side of the image")
@@ -163,6 +167,8 @@ class Pooling(Kind):
 class LRN(Kind):
     """Local response normalisation: each value over ``(k + alpha * sum of squares)**beta`` of its window."""
 
+    title = "local response normalisation"
+
     lrn_mode: str = text(
         "cross_channel_dim1", "across channels or within one", ("cross_channel_dim1", "within_channel")
     )
@@ -191,12 +197,16 @@ class LRN(Kind):
 class Activation(Kind):
     """A function of each value."""
 
+    title = "a function of each value"
+
     activation_mode: str = text("relu", "function", choices=("sigmoid", "relu", "tanh", "soft_relu"))
 
 
 @dataclass(frozen=True)
 class FullyConnected(Kind):
     """A matrix product: every output is a weighted sum of all values of an image."""
+
+    title = "fully connected layer: a matrix product"
 
     fills_backward = ("top_diff", "bottom")
 
@@ -215,6 +225,8 @@ class FullyConnected(Kind):
 class Softmax(Kind):
     """Both keys are accepted and ignored on HIP: MIOpen's softmax is always accurate, over channels."""
 
+    title = "softmax over channels"
+
     softmax_algo: str = text("", "cuDNN's algorithm; no effect on HIP")
     softmax_mode: str = text("", "cuDNN's choice of what is summed; no effect on HIP")
 
@@ -231,6 +243,8 @@ class Softmax(Kind):
 @dataclass(frozen=True)
 class BatchNorm(Kind):
     """Values less their mean over the batch, in units of their standard deviation, scaled and shifted."""
+
+    title = "batch normalisation"
 
     batchnorm_mode: str = text(
         "per_activation", "a mean for each activation or each channel", choices=("per_activation", "spatial")
@@ -259,6 +273,8 @@ class BatchNorm(Kind):
 class Dropout(Kind):
     """Sets values to 0 at random. DNNMark reads its section but has no kernel for HIP."""
 
+    title = "values set to 0 at random; no kernel on HIP"
+
     fills_backward = ("top_diff",)
 
     dropout_probability: float = real(0.5, "share of values that become 0")
@@ -277,6 +293,8 @@ class Dropout(Kind):
 @dataclass(frozen=True)
 class Bypass(Kind):
     """Passes its input on, by MIOpen's activation kernels; it has no keys of its own."""
+
+    title = "its input passed on"
 
 
 DATA_KEYS: Final = (

@@ -71,11 +71,6 @@ def _meant(name: str, known: Iterable[str]) -> str:
     return f"{close[0]} was meant?" if close else ""
 
 
-def shape_keys() -> set[str]:
-    """Every key that the shape of some operation has."""
-    return {key.name for kind in KINDS.values() for key in keys_of(kind)}
-
-
 def kinds_text() -> str:
     """A table of the kinds with their keys, then one of what the keys mean."""
     lines = ["| operation | what it computes | directions | kernels | keys |", "|---|---|---|---|---|"]

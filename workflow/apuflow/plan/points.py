@@ -83,7 +83,7 @@ def operations(sweep: Sweep, every: Sequence[Member], root: Path = Path()) -> li
         file=line_of(sweep, root, ["suites"]),
         key="suites",
         value=", ".join(sweep.suites),
-        remedy="name another suite; `apuflow suites` counts what each of them runs",
+        remedy="name another suite; `apuflow list suites` counts what each of them runs",
     )
 
 

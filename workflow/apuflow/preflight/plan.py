@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,19 @@ class SweepPlan:
     unused: tuple[str, ...] = ()
     products: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """As ``apuflow plan --json`` prints it."""
-        return asdict(self)
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per workload and engine."""
+        about = {"sweep": self.sweep, "machine": self.machine, "release": self.release}
+        return [about | each.row() | {"obstacle": self.obstacle} for each in self.workloads]
+
+    def point_rows(self) -> list[dict[str, Any]]:
+        """A row per point, with its axes."""
+        return [
+            {"workload": each.workload, "engine": each.engine, "point": point.id, **point.axes}
+            | {"status": point.status or "to run", "memory_bytes": point.memory_bytes}
+            for each in self.workloads
+            for point in each.points
+        ]
 
 
 def plan_sweep(name: str, workload: str | None = None, root: Path = Path()) -> SweepPlan:

@@ -115,4 +115,4 @@ def _points(workload: PlannedWorkload, out: Console) -> None:
         table.add_row(point.id, *values, point.status or "to run")
     out.print(table)
     if len(workload.points) > MAX_ROWS:
-        out.print(f"... and {len(workload.points) - MAX_ROWS} more (--json lists all)")
+        out.print(f"... and {len(workload.points) - MAX_ROWS} more (--json and --csv list all)")

@@ -77,6 +77,26 @@ class PlannedWorkload:
         """Host memory of the largest point."""
         return max((point.memory_bytes for point in self.points), default=0)
 
+    def row(self) -> dict[str, Any]:
+        """Counts and estimates by name; host times in seconds, None where nothing is known."""
+        low, high = self.seconds or (None, None)
+        return {
+            "workload": self.workload,
+            "engine": self.engine,
+            "points": len(self.points),
+            "done": self.done,
+            "failed": self.failed,
+            "point_seconds_low": low,
+            "point_seconds_high": high,
+            "seconds_left": self.total_seconds,
+            "is_lower_bound": self.at_least,
+            "memory_bytes": self.memory_bytes,
+            "unmeasured": self.unmeasured,
+            "jobs": len(self.batches),
+            "basis": self.basis,
+            "warnings": "; ".join(self.warnings),
+        }
+
 
 def planned_workload(
     sweep: str, workload: str, engine: EngineName, chosen: Sequence[Point], root: Path

@@ -58,7 +58,7 @@ Make every table and figure again from the runs, without a simulation:
 
 The tables come out byte for byte as they were; compare them with those of the archive FILE:
 
-    .venv/bin/apuflow archive --verify FILE --against .
+    .venv/bin/apuflow archive check FILE --against .
 """
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from apuflow.core.errors import ConfigError
-from apuflow.core.files import write_text
 from apuflow.core.units import format_duration
 from apuflow.dnnmark.shape import FLOAT_BYTES
 from apuflow.suites.epoch import DATASETS, EXTRAPOLATED, Dataset, ParallelIteration, Ring, epoch
@@ -99,15 +97,6 @@ def epoch_text(numbers: Mapping[str, Any]) -> dict[str, str]:
     if numbers.get("unmeasured_share"):
         found["unmeasured"] = f"{float(numbers['unmeasured_share']):.0%} of the time"
     return found
-
-
-def write_numbers(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
-    """Write rows of ``epoch_numbers`` as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(file, text.getvalue())
 
 
 def _read(summary: Path) -> list[dict[str, str]]:

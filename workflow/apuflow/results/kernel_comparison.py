@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from apuflow.core import paths
 from apuflow.core.errors import ApuflowError
 from apuflow.core.figures import stem_of
-from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from apuflow_analysis.tables.dispatches import DispatchComparison
 
 
-def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure: Path | None) -> None:
-    """Compare the kernels that runs launched, print them, and write the requested files.
+def compare_runs(
+    a: Path, b: Path | None, engines: str, figure: Path | None
+) -> tuple[pd.DataFrame, Callable[[], None]]:
+    """Compare the kernels that runs launched, and draw them: a row per kernel, and what prints them.
 
     Args:
         a: a run directory; or, without ``b``, a result table, whose runs lie below the working directory.
         engines: of a table: the two engines, A's and B's, with a comma.
-        csv: a row per kernel, of all pairs of runs.
 
     Raises:
         ApuflowError: a figure of several pairs, or what is compared is not there.
@@ -37,14 +39,19 @@ def compare_runs(a: Path, b: Path | None, engines: str, csv: Path | None, figure
         problem = f"the table has {len(places)} pairs of runs, a figure shows one"
         remedy = "name two run directories: runs/<engine>/<workload>/<point>"
         raise ApuflowError(problem, key="--figure", remedy=remedy)
-    frames = []
-    for left, right in places:
-        compared = compare_dispatches(left, right)
-        _show(compared)
-        frames.append(compared.table.assign(run_a=str(left), run_b=str(right)))
-        if stem is not None:
-            _draw(compared, stem)
-    write_csv(csv, pd.concat(frames, ignore_index=True))
+    pairs = [compare_dispatches(left, right) for left, right in places]
+    if stem is not None:
+        _draw(pairs[0], stem)
+    frames = [
+        pair.table.assign(run_a=str(left), run_b=str(right))
+        for pair, (left, right) in zip(pairs, places, strict=True)
+    ]
+
+    def show() -> None:
+        for pair in pairs:
+            _show(pair)
+
+    return pd.concat(frames, ignore_index=True), show
 
 
 def _of_table(table: Path, engines: str) -> list[tuple[Path, Path]]:

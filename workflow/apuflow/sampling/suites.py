@@ -120,7 +120,7 @@ def sample_suites(
     """
     file = paths.sweep_file(sweep.name)
     if not campaign.suites(sweep):
-        remedy = "name suites in it, as in suites: [resnet50]; `apuflow workloads` lists them"
+        remedy = "name suites in it, as in suites: [resnet50]; `apuflow list workloads` lists them"
         raise ConfigError(
             "the sweep has no suites to take a sample of", file=file, key="suites", remedy=remedy
         )

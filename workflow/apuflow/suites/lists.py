@@ -110,7 +110,7 @@ def _recurrent(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 def _all_reduce(item: int, row: Row, choice: Choice) -> Iterator[Step]:
     floats = row.size("floats")
-    why = "computed by the ring formula (apuflow allreduce): no kernel is simulated"
+    why = "computed by the ring formula (apuflow results allreduce): no kernel is simulated"
     if choice.direction != "bwd":
         yield Step(item, f"{floats:,} floats", ALL_REDUCE, "forward", {"elements": floats}, why=why)
 

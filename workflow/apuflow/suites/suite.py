@@ -200,12 +200,12 @@ def _least(steps: Sequence[Step], count: int) -> list[Step]:
     return [step for step in steps if (step.item, step.name) in chosen]
 
 
-def overview(suite: Suite) -> tuple[str, str, str, str, str, str]:
+def overview(suite: Suite) -> tuple[str, str, int, int, int, str]:
     """Name, kind, steps, distinct operations, steps that no engine runs, description."""
     found = suite.specified(Choice())
     distinct = {spec for _, spec in found if isinstance(spec, Spec)}
     left = sum(isinstance(spec, Refused) for _, spec in found)
-    return suite.name, suite.kind, str(len(found)), str(len(distinct)), str(left or "-"), suite.description
+    return suite.name, suite.kind, len(found), len(distinct), left, suite.description
 
 
 def details(suite: Suite) -> str:

@@ -51,7 +51,7 @@ def add_network(
     left_out = f"left_out: {json.dumps(' '.join(found.left_out))}\n" if found.left_out else ""
     suite = (
         f"description: {json.dumps(f'{name}, read from {model}')}\ntable: {name}\nn: {n}\n{found.keys}"
-        f"source: {json.dumps(f'apuflow network {model} {name}')}\n{left_out}"
+        f"source: {json.dumps(f'apuflow network import {model} {name}')}\n{left_out}"
     )
     write_files({files[0]: found.text.encode(), files[1]: suite.encode()})
     return files, (

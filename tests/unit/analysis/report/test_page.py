@@ -294,6 +294,6 @@ def test_the_receiver_reads_how_far_to_trust_it_and_how_to_repeat_it(shown: Path
     text = " ".join(page.text.split())
     assert "gem5-kernels (just the kernels): 5 of 6 runs completed and proved it." in text
     assert "snakemake --cores all results/demo/report.html" in text
-    assert "apuflow archive demo" in text and "apuflow unpack demo.tar.zst demo" in text
+    assert "apuflow archive pack demo" in text and "apuflow archive unpack demo.tar.zst demo" in text
     anchors = {f"#{name}" for name in page.attributes("id")}
     assert {link for link in page.attributes("href") if link.startswith("#")} <= anchors
