@@ -58,7 +58,7 @@ def launches(layer: Filter) -> tuple[Launch, ...]:
 
 
 def spills(layer: Filter) -> bool:
-    """Whether the gradient (``objection`` is None) has sums in private memory, which gem5-kernels refuses."""
+    """Whether the gradient (``objection`` is None) has sums in private memory, which the preview refuses."""
     if _pointwise(layer) or not _scanned(layer):
         return False
     plan = _scan(layer)

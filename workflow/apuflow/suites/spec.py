@@ -146,8 +146,8 @@ def _convolution(step: Step) -> _Found:
 def _runs_direct(step: Step) -> bool:
     """Whether MIOpen has a direct kernel; if not, the GEMM runs.
 
-    Backward one direct gradient is enough; the other is GEMM's. A convolution that engine gem5-kernels refuses
-    also takes the GEMM, so that all engines run the same.
+    Backward one direct gradient is enough; the other is GEMM's. A convolution that the preview refuses also
+    takes the GEMM, so that all engines run the same.
     """
     backward = step.phase == "backward"
     try:

@@ -14,6 +14,7 @@ import pytest
 
 from apuflow import operations
 from apuflow.configure import option_rules
+from apuflow.core.errors import NotModelled
 from apuflow.miopen import Launch
 from apuflow.operations import direct_weights
 from apuflow.operations.convolution import Convolution
@@ -101,7 +102,16 @@ def test_cycles_of_shapes_that_were_held_out() -> None:
     assert np.percentile(found, 90) < 0.22
 
 
-def test_suites_know_which_sums_lie_in_private_memory() -> None:
+def test_sums_in_private_memory_are_refused() -> None:
+    rows = [row for _, row in recorded().iterrows() if refused(row)]
+    assert rows
+    for row in rows:
+        with pytest.raises(NotModelled, match="private memory"):
+            profile(facts_of(launch_of(row), vega=False))
+
+
+def test_suites_know_what_the_preview_refuses() -> None:
+    """``direct_weights.spills`` reckons from the shape what the model reads from the compile arguments."""
     for _, row in recorded()[recorded()["kernel"] == "MIOpenCvBwdWrW"].iterrows():
         made = convolution_of(row)
         assert isinstance(made, Convolution)

@@ -6,9 +6,17 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from apuflow.preview.kernels.activation import activation
+from apuflow.preview.kernels.col2im import col2im
+from apuflow.preview.kernels.direct import direct
 from apuflow.preview.kernels.facts import Facts
+from apuflow.preview.kernels.gradient_points import point_gradient
+from apuflow.preview.kernels.gradient_rows import weight_gradient
+from apuflow.preview.kernels.gradient_sums import gradient_sums
+from apuflow.preview.kernels.im2col import im2col
 from apuflow.preview.kernels.lrn import across_backward, lrn_forward, within_backward, within_forward
 from apuflow.preview.kernels.matrix import sgemm
+from apuflow.preview.kernels.pointwise import pointwise
+from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
 from apuflow.preview.kernels.pooling_backward import pooling_backward
 from apuflow.preview.kernels.pooling_forward import pooling_forward
 from apuflow.preview.kernels.softmax import softmax
@@ -30,6 +38,15 @@ FORMULAS: dict[str, Model] = {
     "MIOpenLRNAcrossChannelsBwd1": across_backward,
     "MIOpenLRNWithinChannel_PS": within_forward,
     "MIOpenLRNWithinChannelBwd": within_backward,
+    "Im2d2Col": im2col,
+    "Col2Im2d": col2im,
+    "MIOpenConvUni": direct,
+    "MIOpenConv1x1": pointwise,
+    "MIOpenConv1x1pquv": pointwise_gradient,
+    "MIOpenCvBwdWrW_8x8map": point_gradient,
+    "MIOpenCvBwdWrW_16x16map": point_gradient,
+    "MIOpenCvBwdWrW_rdc": gradient_sums,
+    "MIOpenCvBwdWrW": weight_gradient,
     "sgemm": sgemm,
     "Cijk_S": scale,
 }
