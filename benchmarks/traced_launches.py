@@ -199,7 +199,7 @@ def main() -> None:
     options.add_argument("--jobs", type=int, default=2, help="default: 2")
     options.add_argument("--drawn", type=int, default=DRAWN, help=f"random passes, default: {DRAWN}")
     options.add_argument("--seconds", type=float, default=float("inf"), help="of tracing; default: no end")
-    options.add_argument("--kernels", default="", help="trace kernels whose name has this (a regular expression)")
+    options.add_argument("--kernels", default="", help="trace those whose name has this pattern")
     options.add_argument("--cache", type=Path, default=Path("build/traced"), help="default: build/traced")
     given = options.parse_args()
     kernels = given.miopen / "src/kernels"

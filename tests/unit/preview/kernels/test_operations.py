@@ -64,7 +64,7 @@ def test_instructions_are_those_of_the_disassembly(
 ) -> None:
     found = operations.make(kind, shape).launches(direction, 4)
     modelled = [profile(facts_of(launch, vega=False)).counts.instructions for launch in found]
-    assert modelled == pytest.approx(counted, rel=0.0 if kind == "gemm" else 0.1)
+    assert modelled == pytest.approx(counted, rel=0.0 if kind == "gemm" else 0.25)
 
 
 def test_rows_of_a_gru_step() -> None:
@@ -76,7 +76,7 @@ def test_rows_of_a_gru_step() -> None:
         found.setdefault(launch.kernel, []).append(counts.instructions)
     head, before, entry, body = 13, 23, 22, 74
     plain = 256 * head + 64 * before + 2 * (entry + body)
-    assert found["Op2dTensorLite"] == pytest.approx([plain] * 5 + [plain + 2 * 2], rel=0.1)
+    assert found["Op2dTensorLite"] == pytest.approx([plain] * 5 + [plain + 2 * 2], rel=0.3)
     assert found["MIOpenActiveFwd2DLite"] == pytest.approx([2 * 145, 2 * 213], rel=0.1)
 
 
@@ -117,8 +117,8 @@ def test_direct_convolutions_execute_what_gem5_counted(
     shape |= {f"{key}_{side}": value for key, value in square.items() for side in "hw"}
     (one,) = operations.make("convolution", shape).launches("fwd", 4)
     found = profile(facts_of(one, vega=False)).counts
-    assert found.instructions == pytest.approx(instructions, rel=0.1)
-    assert (found.lds, found.loads, found.stores) == pytest.approx((of_lds, loads, stores), rel=0.1)
+    assert found.instructions == pytest.approx(instructions, rel=0.025)
+    assert (found.lds, found.loads, found.stores) == (of_lds, loads, stores)
 
 
 def test_stacks_of_a_direct_convolution_find_no_image_larger_than_the_tcc() -> None:

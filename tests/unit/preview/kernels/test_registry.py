@@ -22,7 +22,7 @@ ROWS: list[dict[str, Any]] = list(csv.DictReader(RUNS.open()))
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["id"]))
 def test_instruction_counts_are_those_of_gem5(row: dict[str, Any]) -> None:
     facts = facts_of(row_launch(row), vega=False)
-    counts, near = profile(facts).counts, 0.0 if facts.kernel in FORMULAS else 0.06
+    counts, near = profile(facts).counts, 0.0 if facts.kernel in FORMULAS else 0.15
     assert counts.instructions == pytest.approx(int(row["instructions"]), rel=near)
     assert counts.valu == pytest.approx(int(row["valu_insts"]), rel=near)
     assert counts.salu == pytest.approx(int(row["salu_insts"]), rel=near)

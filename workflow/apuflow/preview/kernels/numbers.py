@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from apuflow.miopen.launch import definitions
 from apuflow.preview.kernels.facts import Facts
@@ -23,8 +24,10 @@ def constants(facts: Facts) -> Mapping[str, float]:
 
 
 def numbers(facts: Facts) -> Mapping[str, float]:
-    """By name: constants, scalar kernel arguments, grid and workgroup in work-items, workgroups."""
-    found = {**constants(facts), **dict(facts.values), "workgroups": float(facts.workgroups)}
+    """By name: constants, scalar kernel arguments, grid and workgroup in work-items, what the grid has in all."""
+    found = {**constants(facts), **dict(facts.values)}
+    found["workgroups"], found["wavefronts"] = float(facts.workgroups), float(facts.wavefronts)
+    found["work-items"] = float(prod(facts.grid))
     for axis, items, group in zip("xyz", facts.grid, facts.workgroup, strict=True):
         found[f"grid {axis}"], found[f"workgroup {axis}"] = float(items), float(group)
     return found
