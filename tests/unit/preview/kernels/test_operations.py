@@ -1,4 +1,4 @@
-"""Instructions of the kernels of operations beside those counted by hand from the disassembly of what clang-15 makes."""
+"""Instructions of the kernels of operations beside those counted by hand in what clang-15 makes."""
 
 from __future__ import annotations
 

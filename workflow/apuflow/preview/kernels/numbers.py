@@ -24,7 +24,7 @@ def constants(facts: Facts) -> Mapping[str, float]:
 
 
 def numbers(facts: Facts) -> Mapping[str, float]:
-    """By name: constants, scalar kernel arguments, grid and workgroup in work-items, what the grid has in all."""
+    """By name: constants, scalar kernel arguments, grid, workgroup, and what the grid has in all."""
     found = {**constants(facts), **dict(facts.values)}
     found["workgroups"], found["wavefronts"] = float(facts.workgroups), float(facts.wavefronts)
     found["work-items"] = float(prod(facts.grid))
