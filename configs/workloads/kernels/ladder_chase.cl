@@ -32,8 +32,8 @@ void touch(__global const uint *next, __global uint *seen, uint count)
         seen[k] = next[word_of(k)];
 }
 
-/* Two names for one walk, so that the statistics of the two launches have different names. The second goes on where the
-   first ended. */
+/* One walk under several names, so that the statistics of the launches have different names. The buffer with the first
+   place makes the compiler load by the vector memory: what is the same for all work-items it loads by the scalar cache. */
 #define WALK(NAME) \
 __kernel void NAME(__global const uint *next, __global const uint *from, __global uint *last, uint hops) \
 { \
@@ -45,3 +45,4 @@ __kernel void NAME(__global const uint *next, __global const uint *from, __globa
 
 WALK(walk_short)
 WALK(walk_long)
+WALK(walk_once)

@@ -1,5 +1,5 @@
 /* Bandwidth: all compute units read, write or copy a set of `vectors` elements of 16 bytes, each workgroup its own part of
-   it, `passes` times. Each loop has two names, so that the statistics of its two launches have different names. */
+   it, `passes` times. Each loop has several names, so that the statistics of its launches have different names. */
 #define ITEMS 256
 
 #define EACH(INDEX) \
@@ -40,9 +40,11 @@ STREAM NAME(__global const uint4 *set, __global uint4 *copy, uint vectors, uint 
         copy[i] = set[i]; \
 }
 
+READ(read_warm)
 READ(read_short)
 READ(read_long)
 WRITE(write_short)
 WRITE(write_long)
+COPY(copy_warm)
 COPY(copy_short)
 COPY(copy_long)
