@@ -1,4 +1,7 @@
-"""Latency and bandwidth over the bytes in use, a panel for each machine, beside numbers published for GPUs."""
+"""Latency and bandwidth over the bytes in use, a panel for each machine, beside numbers published for GPUs.
+
+Figures have ``x`` as all others do; it has no meaning here.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,14 @@ _DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.2)))
 _STREAMS = {"read bandwidth": plot.BLUE, "write bandwidth": plot.VERMILLION, "copy bandwidth": plot.GREEN}
 _COLUMNS = (
     *("TCP latency", "TCC latency", "memory latency", "LDS latency"),
-    *("TCP read bandwidth", "TCC read bandwidth", "memory read bandwidth", "LDS bandwidth", "atomics", "launch"),
+    *(
+        "TCP read bandwidth",
+        "TCC read bandwidth",
+        "memory read bandwidth",
+        "LDS bandwidth",
+        "atomics",
+        "launch",
+    ),
 )
 _SPREAD = "grey: published for GPUs with other clocks, links and memories, drawn at this machine's levels"
 _LOOP = "a load's cycles include the address arithmetic and the branch of the loop around it"
@@ -36,7 +46,7 @@ _NOT_MEASURED = "the preview was not measured on these kernels"
 
 @plot.style()
 def latency(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -> plot.Plot:
-    """Cycles of a load that needs the one before, over the bytes of the walk; ``x`` has no meaning here.
+    """Cycles of a load that needs the one before, over the bytes of the walk; as all figures.
 
     Raises:
         FigureError: no point of the table measures it.
@@ -45,7 +55,10 @@ def latency(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -
     figure, axes, machines = _panels(rows)
     for panel, (name, own) in zip(axes, machines, strict=True):
         for (engine, quantity, stride), line in own.groupby(["engine", "quantity", "stride"], sort=False):
-            look = {"color": _colour(str(quantity), float(stride)), "linestyle": _dash(rows, str(engine))}
+            look = {
+                "color": _colour(str(quantity), float(str(stride))),
+                "linestyle": _dash(rows, str(engine)),
+            }
             panel.plot(line["across"], line["value"], marker="o", **look)
         first = own.iloc[0]
         for level in ("tcp", "tcc"):

@@ -184,9 +184,10 @@ _CAPTIONS = {
     "and why.",
     "dominant_kernels": "The kernel with most of each benchmark's GPU cycles, forward and backward (DNNMark "
     "paper, table 4).",
-    "latency_ladder": "Cycles of a load that needs the one before, over the bytes of the walk; vertical lines are "
-    "the sizes of the machine's caches, grey ones published GPUs.",
-    "bandwidth_ladder": "Bytes per cycle and compute unit of reads, writes and copies, over the bytes in use.",
+    "latency_ladder": "Cycles of a load that needs the one before, over the bytes of the walk; vertical "
+    "lines are the sizes of the machine's caches, grey ones published GPUs.",
+    "bandwidth_ladder": "Bytes per cycle and compute unit of reads, writes and copies, over the bytes in "
+    "use.",
     "ladder_numbers": "Latency and bandwidth of each part of each machine, and those published for GPUs.",
     "best_points": "Points that none beats in every objective of the sweep, the best of the first objective "
     "first.",

@@ -1,8 +1,8 @@
 """Latencies and bandwidths from the launches of the workloads ``ladder_*``, and numbers published for GPUs.
 
-A kernel that ends in ``_long`` does what ``_short`` of the same point does, and more; both find the same state of
-the caches. The difference of their cycles is the time of the work that is more: starts of launches and cold misses
-are in neither.
+A kernel that ends in ``_long`` does what ``_short`` of the same point does, and more. Both find the same
+state of the caches. So the difference of their cycles is the time of the additional work, without starts of
+launches and cold misses.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _atomics(row: Mapping[str, Any], cycles: float) -> float:
 def _of_lds(row: Mapping[str, Any], cycles: float) -> float:
     """Latency of one wavefront's reads; bandwidth of several."""
     reads = row["layer.reads"]
-    return float(cycles / reads if row["layer.waves"] == 1 else row["layer.waves"] * reads * 4 * WAVEFRONT / cycles)
+    return float(
+        cycles / reads if row["layer.waves"] == 1 else row["layer.waves"] * reads * 4 * WAVEFRONT / cycles
+    )
 
 
 _STREAM = ("bytes", "volume")
@@ -76,7 +78,9 @@ LADDERS: Final[Mapping[str, _Ladder]] = {
     "read": _Ladder("read bandwidth", _PER_UNIT, _bytes, _streamed, _STREAM),
     "write": _Ladder("write bandwidth", _PER_UNIT, _bytes, _streamed, _STREAM),
     "copy": _Ladder("copy bandwidth", _PER_UNIT, _bytes, _copied, _STREAM),
-    "atomics": _Ladder("atomics", "1/cycle", lambda row: float(row["layer.lines"]), _atomics, ("lines", "rounds")),
+    "atomics": _Ladder(
+        "atomics", "1/cycle", lambda row: float(row["layer.lines"]), _atomics, ("lines", "rounds")
+    ),
     "lds": _Ladder("LDS", "", lambda row: float(row["layer.ways"]), _of_lds, ("ways", "waves", "reads")),
 }
 """By the name of their kernels without ``_short`` and ``_long``."""
@@ -89,13 +93,13 @@ def measured(launches: pd.DataFrame) -> pd.DataFrame:
         launches: a row per launch, as ``apuflow.results.kernels.kernel_rows``.
 
     Returns:
-        A row per point: ``SAME``, ``num_compute_units gpu_clock tcp_bytes tcc_bytes tlb_bytes stride``, ``quantity
-        unit across value``. ``across`` is bytes, lines (atomics), work-items a bank (LDS) or workgroups (launch).
-        A difference of 0 cycles or less has no row: the engine did not follow the kernels.
+        A row per point: ``SAME``, ``num_compute_units gpu_clock tcp_bytes tcc_bytes tlb_bytes stride``,
+        ``quantity unit across value``. ``across`` is bytes, lines (atomics), work-items a bank (LDS) or
+        workgroups (launch). A difference of 0 cycles or less has no row: the engine did not follow them.
     """
     rows = []
     for _, own in launches.groupby(SAME, sort=False, dropna=False):
-        first = own.iloc[0].to_dict()
+        first = {str(name): value for name, value in own.iloc[0].items()}
         cycles = dict(zip(own["kernel"].map(str), own["gpu_cycles"].astype(float), strict=True))
         rows += [{**_about(first), **found} for found in _of_point(first, cycles)]
     columns = [*SAME, *_ABOUT, "stride", "quantity", "unit", "across", "value"]
@@ -124,7 +128,9 @@ def _of_point(first: Mapping[str, Any], cycles: Mapping[str, float]) -> list[dic
             quantity, unit = ("LDS latency", "cycle") if alone else ("LDS bandwidth", _PER_UNIT)
         return [_number(quantity, unit, ladder.across(first), ladder.value(first, more))]
     if "walk_once" in cycles:
-        return [_number("latency of inputs", "cycle", _walked(first), cycles["walk_once"] / first["layer.hops"])]
+        return [
+            _number("latency of inputs", "cycle", _walked(first), cycles["walk_once"] / first["layer.hops"])
+        ]
     if "nothing" in cycles:
         return [_number("launch", "cycle", float(first["layer.workgroups"]), cycles["nothing"])]
     return []
@@ -155,13 +161,17 @@ def nanoseconds(cycles: float, clock: object) -> float:
 def levels(own: pd.DataFrame) -> dict[str, float]:
     """What the parts of one machine and engine have, by name; parts that no point reached are missing.
 
-    A level's latency is that of the largest walk over lines that fits in it by half, of the TCP the smallest. Its
-    bandwidth is likewise; of the memory it is that of the largest set above the TCC's size.
+    Of a cache the numbers are those of the largest walk or set of at most half its bytes, of the memory those
+    of the largest one of at least twice the bytes of the TCC.
     """
     found: dict[str, float] = {}
     units = float(own["num_compute_units"].iloc[0])
     tcp, tcc = float(own["tcp_bytes"].iloc[0]), float(own["tcc_bytes"].iloc[0])
-    for quantity, inner in (("latency", tcp), ("read bandwidth", units * tcp), ("write bandwidth", units * tcp)):
+    for quantity, inner in (
+        ("latency", tcp),
+        ("read bandwidth", units * tcp),
+        ("write bandwidth", units * tcp),
+    ):
         rows = own[(own["quantity"] == quantity) & (own["stride"] != PAGE)].sort_values("across")
         places = {
             "TCP": rows[rows["across"] <= inner / 2],

@@ -32,10 +32,10 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     """One row per kernel launch of every point of a sweep: the data of the figure of kernel times.
 
     Returns:
-        ``engine workload direction point status flags kernel gpu_cycles release gfx machine``, the options, the
-        axes (their names in ``attrs["axes"]``), parameters of kernels of the user's own as ``layer.NAME``, and
-        bytes of a TCP, of the TCC and of the pages of an L1 TLB. Points whose engine did not tell kernels apart
-        have no rows.
+        ``engine workload direction point status flags kernel gpu_cycles release gfx machine``, the options,
+        the axes (their names in ``attrs["axes"]``), parameters of kernels of the user's own as
+        ``layer.NAME``, and bytes of a TCP, of the TCC and of the pages of an L1 TLB. Points whose engine did
+        not tell kernels apart have no rows.
     """
     points = [
         point
