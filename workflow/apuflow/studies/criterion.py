@@ -96,7 +96,7 @@ def check(criterion: str, names: Collection[str], key: str) -> None:
 
 
 def judge(criterion: str, values: Mapping[str, Interval], key: str, *, dividing: bool = True) -> Truth:
-    """Whether a criterion holds for all numbers in the intervals (True), for none (False), or for some (None).
+    """Whether a criterion holds for all numbers in the intervals (True), for none (False) or for some (None).
 
     Args:
         key: where it stands in its file, for errors.

@@ -12,9 +12,9 @@ import pandas as pd
 
 from apuflow.core.engines import is_batch
 from apuflow.core.errors import ApuflowError
-from apuflow.studies.criterion import Interval, divided
+from apuflow.studies.criterion import Interval, divided, exactly
 from apuflow.studies.study import Value
-from apuflow_analysis.tables.columns import INTERVAL, axis_column
+from apuflow_analysis.tables.columns import INTERVAL, UNMEASURED, axis_column
 
 POWERS: Final = {
     "gpu_cycles": 1,
@@ -108,19 +108,31 @@ def _base(frame: pd.DataFrame, row: pd.Series[Any], value: Value) -> pd.Series[A
 
 
 def _interval(row: pd.Series[Any], column: str, tolerance: float) -> Interval:
-    """The number of a row, between the ends of the preview's cycles or of the tolerance."""
+    """The number of a row between its ends: those of the preview's cycles, or the tolerance.
+
+    Outside of what the preview was measured on, a number that does not go with the cycles is taken to be as
+    far off as they may be.
+    """
     value = row[column]
     if value != value or value is None:
         message = f"the engine has no number of this for {row['workload']}"
         raise NotThere(message, key="column", value=column)
     value = float(value)
-    low, high = (float(row[name]) if name in row.index else math.nan for name in INTERVAL)
-    power = POWERS.get(column, 0)
     if not is_batch(str(row["engine"])):
-        return Interval(value, value, value)
-    if power and low == low and high == high:
-        cycles = float(row["gpu_cycles"])
-        factors = sorted([(low / cycles) ** power, (high / cycles) ** power])
-        return Interval(value * factors[0], value, value * factors[1])
-    width = abs(value) * tolerance
-    return Interval(value - width, value, value + width)
+        return exactly(value)
+    low, high = _factors(row)
+    power = POWERS.get(column, 0)
+    if power and low == low:
+        ends = sorted([low**power, high**power])
+    elif low == low and UNMEASURED in str(row.get("flags", "")):
+        ends = [min(low, 1 - tolerance), max(high, 1 + tolerance)]
+    else:
+        ends = [1 - tolerance, 1 + tolerance]
+    return Interval(min(value * ends[0], value * ends[1]), value, max(value * ends[0], value * ends[1]))
+
+
+def _factors(row: pd.Series[Any]) -> tuple[float, float]:
+    """The ends of the interval of a row's cycles over its cycles; NaN where it has none."""
+    ends = [float(row[name]) if name in row.index else math.nan for name in INTERVAL]
+    low, high = (end / float(row["gpu_cycles"]) for end in ends)
+    return low, high

@@ -58,7 +58,10 @@ class Statement(Model):
     values: dict[Identifier, Value] = Field(min_length=1, description="numbers of the criterion, by name")
     holds: Text = Field(description="criterion over these names: backward < forward")
     tolerance: float = Field(
-        0.1, ge=0, lt=1, description="half width of the interval of a number that has none, as a part of it"
+        0.1,
+        ge=0,
+        lt=1,
+        description="half width of the interval of a preview's number that has none, as a part of it",
     )
     expected: dict[Identifier, float] = Field(
         default_factory=dict, description="what the paper has for a value, shown beside it"
