@@ -12,6 +12,7 @@ from apuflow.commands import app
 
 if TYPE_CHECKING:
     from apuflow.studies.study import TierName
+    from apuflow.studies.verdicts import Verdict
 
 
 @app.command()
@@ -46,7 +47,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _judged(name: str, given: str, cores: int, *, figures: bool) -> tuple[list[dict[str, object]], Path]:
+def _judged(name: str, given: str, cores: int, *, figures: bool) -> tuple[list[Verdict], Path]:
     from apuflow.studies.repeat import repeat
 
     tier: TierName = "gem5" if given == "gem5" else "preview"

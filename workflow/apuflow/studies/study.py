@@ -144,7 +144,7 @@ def load_study(name: str, root: Path = Path()) -> Study:
     known = sweep_names(root)
     for tier, how in study.tiers.items():
         if how.sweep is not None and how.sweep not in known:
-            key = ("tiers", tier, "sweep")
+            key: tuple[str, ...] = ("tiers", tier, "sweep")
             raise ConfigError(
                 "unknown sweep",
                 file=document.where(key),

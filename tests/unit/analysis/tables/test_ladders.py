@@ -27,7 +27,7 @@ ABOUT = {
 
 
 def launches(workload: str, cycles: dict[str, float], **parameters: int) -> list[dict[str, Any]]:
-    point = {"workload": workload, "point": f"{workload}-{parameters}"}
+    point: dict[str, Any] = {"workload": workload, "point": f"{workload}-{parameters}"}
     point |= {f"layer.{name}": value for name, value in parameters.items()}
     return [{**ABOUT, **point, "kernel": name, "gpu_cycles": value} for name, value in cycles.items()]
 
