@@ -11,6 +11,7 @@ from result_frames import grid
 
 from apuflow.core.errors import ConfigError
 from apuflow.studies.numbers import NotThere, number
+from apuflow.studies.repeat import needed_workloads, repeat
 from apuflow.studies.study import Study, Value, load_study, study_names
 from apuflow.studies.verdicts import verdicts, write_page
 
@@ -52,9 +53,13 @@ def study(root: Path, text: str = STUDY) -> Study:
 
 
 def test_the_shipped_studies_are_right() -> None:
-    assert study_names(ROOT) == ["dnnmark_2017", "taxonomy_2015"]
+    """Every tier has a sweep with the workloads of its statements, or a reason."""
+    assert {"dnnmark_2017", "taxonomy_2015"} <= set(study_names(ROOT))
     for name in study_names(ROOT):
-        load_study(name, ROOT)
+        shipped = load_study(name, ROOT)
+        for tier, how in shipped.tiers.items():
+            if how.sweep is not None:
+                assert needed_workloads(shipped, tier, how.sweep, ROOT)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +122,16 @@ def test_what_the_tables_lack_is_no_verdict(root: Path) -> None:
     assert found["verdict"] == "no number" and "ended as timeout" in found["why"]
     with pytest.raises(NotThere, match="2 rows where one is needed"):
         number(table(), Value(column="gpu_time", workload="softmax_fwd"), 0.1)
+
+
+def test_a_tier_that_cannot_repeat_it_says_why_before_anything_runs(root: Path) -> None:
+    study(root)
+    with pytest.raises(ConfigError, match="cannot be repeated: nobody has tried") as error:
+        repeat("mine", "gem5", 1, root)
+    assert "--tier preview" in str(error.value)
+    wrong = STUDY.replace("workload: softmax_fwd", "workload: softmaxx")
+    with pytest.raises(ConfigError, match="does not have this workload"):
+        needed_workloads(study(root, wrong), "preview", "default", root)
 
 
 def test_the_page_has_verdict_interval_published_value_and_what_is_not_repeated(root: Path) -> None:

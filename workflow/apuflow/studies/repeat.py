@@ -36,7 +36,7 @@ def repeat(
     """
     study = load_study(name, root)
     sweep = _sweep(study, tier, root)
-    workloads = _needed(study, tier, sweep, root)
+    workloads = needed_workloads(study, tier, sweep, root)
     under = paths.under(sweep)
     tables = [paths.table(under, workload, "parquet") for workload in workloads]
     drawn = [paths.figure(under, figure) for figure in study.figures] if figures else []
@@ -59,7 +59,7 @@ def _sweep(study: Study, tier: TierName, root: Path) -> str:
     return how.sweep
 
 
-def _needed(study: Study, tier: TierName, sweep: str, root: Path) -> list[str]:
+def needed_workloads(study: Study, tier: TierName, sweep: str, root: Path) -> list[str]:
     """Workloads of the sweep that the statements read.
 
     Raises:
