@@ -84,7 +84,7 @@ def needed_workloads(study: Study, tier: TierName, sweep: str, root: Path) -> li
 
 def _make(targets: list[str], cores: int, root: Path) -> None:
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *targets]
-    if subprocess.run(command, cwd=root, check=False).returncode != 0:
+    if subprocess.run(command, cwd=root, stdout=sys.stderr, check=False).returncode != 0:
         told = f"snakemake --cores {cores} {targets[0]} ..."
         remedy = "follow its advice, then repeat this command"
         raise EngineError("the runs failed; their message is above", value=told, remedy=remedy)
