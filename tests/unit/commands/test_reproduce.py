@@ -29,6 +29,6 @@ def test_what_cannot_be_repeated_is_refused_with_a_fix(
 
 def test_a_tier_is_preview_or_gem5(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
-    done = CliRunner().invoke(build_app(), ["reproduce", "taxonomy_2015", "--tier", "gem6"])
+    done = CliRunner().invoke(build_app(), ["reproduce", "dnnmark_2017", "--tier", "gem6"])
     assert done.exit_code == 2
     assert "neither preview nor gem5" in done.output
