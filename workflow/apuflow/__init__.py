@@ -10,8 +10,8 @@ Example::
 
 ``evaluate(workload, options, layer)`` takes names of workloads (``apuflow list workloads``), options of
 ``apu_se.py`` (``apuflow list options``) and layer keys (``apuflow list keys``); a list varies a value.
-``read_results`` reads tables that the workflow made, ``sweep`` and ``points`` say what a sweep runs,
-``figures`` draws any table. ``help(apuflow.evaluate)`` has every argument, docs/metrics.md every column.
+``search`` finds the best machines, ``read_results`` reads tables that the workflow made, ``sweep`` and
+``points`` say what a sweep runs, ``figures`` draws any table. ``help(apuflow.evaluate)`` has every argument, docs/metrics.md every column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 __version__ = "0.1.0"
 """Of this program; every record of a run holds it."""
 
-_FACE = ("Sweep", "evaluate", "points", "read_results", "sweep")
+_FACE = ("Sweep", "evaluate", "points", "read_results", "search", "sweep")
 __all__ = ["__version__", "figures", *_FACE]
 
 

@@ -13,6 +13,7 @@ from apuflow.core.engines import ENGINES
 from apuflow_analysis.figures import (
     comparisons,
     heat,
+    ladders,
     limits,
     lines,
     paper,
@@ -86,6 +87,10 @@ def _shares(name: str, title: str, part: str) -> FigureSpec:
     return _suites(name, title, partial(suites.shares, part=part, title=title))
 
 
+def _ladder(name: str, title: str, draw: Callable[..., Plot]) -> FigureSpec:
+    return FigureSpec(name, title, draw, _LAUNCHES, per_kernel=True, on_request=True)
+
+
 _CYCLES = (comparisons.VALUE,)
 _LAUNCHES = (shares.KERNEL, shares.CYCLES)
 _STALLS = "Shares of the cycles of resident wavefronts that did not issue"
@@ -139,6 +144,9 @@ _SPECS: tuple[FigureSpec, ...] = (
         per_kernel=True,
         on_request=True,
     ),
+    _ladder("latency_ladder", ladders.LATENCY, ladders.latency),
+    _ladder("bandwidth_ladder", ladders.BANDWIDTH, ladders.bandwidth),
+    _ladder("ladder_numbers", ladders.NUMBERS, ladders.numbers),
     FigureSpec(
         "best_points", "Best points", pareto.best_points, _CYCLES, axes=1, objectives=1, on_request=True
     ),
@@ -176,6 +184,11 @@ _CAPTIONS = {
     "and why.",
     "dominant_kernels": "The kernel with most of each benchmark's GPU cycles, forward and backward (DNNMark "
     "paper, table 4).",
+    "latency_ladder": "Cycles of a load that needs the one before, over the bytes of the walk; vertical "
+    "lines are the sizes of the machine's caches, grey ones published GPUs.",
+    "bandwidth_ladder": "Bytes per cycle and compute unit of reads, writes and copies, over the bytes in "
+    "use.",
+    "ladder_numbers": "Latency and bandwidth of each part of each machine, and those published for GPUs.",
     "best_points": "Points that none beats in every objective of the sweep, the best of the first objective "
     "first.",
     "pareto": "The sweep's first two objectives against each other, and the points that none beats.",

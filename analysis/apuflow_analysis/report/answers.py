@@ -1,13 +1,17 @@
-"""What each axis does to the time, in a sentence: how much, where it ends or turns, and what stays open."""
+"""What each axis does to the time, in a sentence: how much, where it saturates or turns, what stays open.
+
+A conclusion is drawn only where it holds for all values of the intervals, each point's taken on its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from apuflow.core.words import many
 from apuflow_analysis.figures import interval
@@ -18,39 +22,84 @@ from apuflow_analysis.figures.axis import (
     choice_of,
     effects,
     held_at,
+    in_sentence,
     independent,
+    label,
     ranked,
 )
 from apuflow_analysis.tables.records import COMPLETED
 
 SETTLED = 0.9
-"""A line has saturated at the first value that may reach this share of its best speed."""
+"""A line has saturated at the first value that reaches this share of its best speed."""
+OPEN = "within the interval: no difference shown"
 _NAMED = 3
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A time over another one, with its smallest and largest value."""
+
+    middle: float
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        """The ratio above 1, with its interval if it has one: ``4x (3.3x to 4.9x)``."""
+        middle, low, high = self.middle, self.low, self.high
+        if middle < 1:
+            middle, low, high = 1 / middle, 1 / high, 1 / low
+        return f"{middle:.3g}x" + (f" ({low:.3g}x to {high:.3g}x)" if high > low * (1 + 1e-9) else "")
 
 
 @dataclass(frozen=True)
 class Line:
-    """What an axis does to one workload, all else fixed.
+    """The times of one workload along an axis, all else fixed.
 
     Attributes:
-        speedup: the time at the first value over that at the last, with its smallest and largest.
-        saturates: index of the first value that the intervals do not tell from the best; None at the last.
-        turns: index of the fastest value, where the last is surely slower.
-        perhaps: whether the last looks slower than the fastest, and the intervals do not carry it.
+        times, low, high: at each value of the axis, with the ends of the intervals.
         measured: whether all its points lie within what was measured.
     """
 
     name: str
-    speedup: tuple[float, float, float]
-    saturates: int | None
-    turns: int | None
-    perhaps: bool
-    measured: bool
+    times: Array
+    low: Array
+    high: Array
+    measured: bool = True
+
+    def ratio(self, over: int, under: int) -> Ratio:
+        """The time at one place over that at another."""
+        ends = self.low[over] / self.high[under], self.high[over] / self.low[under]
+        return Ratio(float(self.times[over] / self.times[under]), float(ends[0]), float(ends[1]))
+
+    def differ(self, one: int, other: int) -> bool:
+        """Whether the intervals tell two places apart."""
+        return bool(self.low[one] > self.high[other] or self.low[other] > self.high[one])
 
     @property
-    def carried(self) -> bool:
-        """Whether the intervals tell the time at the first value from that at the last."""
-        return self.speedup[1] > 1 or self.speedup[2] < 1
+    def best(self) -> int:
+        """The place of the shortest time."""
+        return int(self.times.argmin())
+
+    @property
+    def turns(self) -> bool:
+        """Whether the last place surely misses ``SETTLED`` of the speed of an earlier one but the first."""
+        return bool(SETTLED * self.low[-1] > self.high[self.best]) and self.best > 0
+
+    @property
+    def saturates(self) -> int | None:
+        """The first place but the last that surely reaches ``SETTLED`` of the best speed."""
+        places = np.flatnonzero(SETTLED * self.high[:-1] <= self.low.min())
+        return int(places[0]) if len(places) else None
+
+    @property
+    def level(self) -> int | None:
+        """The first place but the last from which on the intervals tell no two places apart."""
+        for place in range(len(self.times) - 1):
+            if self.low[place:].max() <= self.high[place:].min():
+                return place
+        return None
 
 
 def answers(frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -63,86 +112,164 @@ def answers(frame: pd.DataFrame) -> list[tuple[str, str]]:
     told = []
     for key in ranked(keys, effects(rows, keys), None):
         for engine, own in rows.groupby("engine", sort=True):
-            found = [_line(line, key) for line in _lines(own, key, keys)]
+            held: dict[str, Any] = {}
+            found = [_line(line) for line in _lines(own, key, keys, held)]
             if found:
                 names = f"{key.label} ({engine})" if rows["engine"].nunique() > 1 else key.label
-                told.append((names, _sentence(key, found)))
+                told.append((names, _sentence(key, found, held, _unanswered(frame, key, engine, found))))
     return told
 
 
-def _lines(rows: pd.DataFrame, key: Axis, keys: list[Axis]) -> Iterator[pd.DataFrame]:
-    """Per workload the rows along one axis, in its order, where it has all values."""
+def _unanswered(frame: pd.DataFrame, key: Axis, engine: object, found: Sequence[Line]) -> list[str]:
+    """Workloads whose points along an axis did not all complete."""
+    own = frame[(frame["engine"] == engine) & frame[key.column].notna()]
+    return sorted({str(name) for name in own["workload"]} - {line.name for line in found})
+
+
+def _lines(
+    rows: pd.DataFrame, key: Axis, keys: Sequence[Axis], held: dict[str, Any]
+) -> Iterator[pd.DataFrame]:
+    """Per workload the rows along one axis, in its order, where it has all values.
+
+    ``held`` gets the values of the other axes; None where they are not the same for all workloads.
+    """
     baseline = choice_of(rows).baseline
     for _, own in rows.groupby("workload", sort=True):
+        values: dict[str, Any] = {}
         for other in keys:
             here = axis(own, other.column)
             if other is not key and len(here.values) > 1:
-                own = own[own[other.column] == held_at(own, here, baseline)]
+                values[other.column] = held_at(own, here, baseline)
+                own = own[own[other.column] == values[other.column]]
         own = own.dropna(subset=[key.column]).drop_duplicates(key.column)
         if set(own[key.column]) == set(key.values):
+            for name, value in values.items():
+                held[name] = value if held.get(name, value) == value else None
             yield own.loc[own[key.column].map(key.positions).sort_values(kind="stable").index]
 
 
-def _line(rows: pd.DataFrame, key: Axis) -> Line:
-    """What the rows of one workload say, in the order of an axis."""
+def _line(rows: pd.DataFrame) -> Line:
+    """The rows of one workload, in the order of an axis."""
     time = "gpu_time" if "gpu_time" in rows.columns and rows["gpu_time"].notna().all() else "gpu_cycles"
     values = rows[time].to_numpy(dtype=float)
     ends = interval.ends(rows, rows[time].astype(float), 1)
     low, high = (np.where(np.isfinite(ends[name]), ends[name], values) for name in ("low", "high"))
-    best, last = int(values.argmin()), len(values) - 1
-    settled = int(np.flatnonzero(SETTLED * low <= high[best])[0])
-    slower = values[last] > values[best]
-    return Line(
-        str(rows["workload"].iloc[0]),
-        (values[0] / values[-1], low[0] / high[-1], high[0] / low[-1]),
-        settled if key.numeric and settled < last else None,
-        best if key.numeric and low[last] > high[best] else None,
-        bool(key.numeric and slower and low[last] <= high[best]),
-        not bool(interval.unmeasured(rows).any()),
-    )
+    return Line(str(rows["workload"].iloc[0]), values, low, high, not bool(interval.unmeasured(rows).any()))
 
 
-def _sentence(key: Axis, lines: list[Line]) -> str:
+def _sentence(key: Axis, lines: Sequence[Line], held: Mapping[str, Any], missing: Sequence[str]) -> str:
     """One sentence on all lines of an axis."""
-    parts = []
-    first, last = key.text(key.values[0]), key.text(key.values[-1])
-    for word, group in (
-        ("faster", [line for line in lines if line.carried and line.speedup[0] > 1]),
-        ("slower", [line for line in lines if line.carried and line.speedup[0] < 1]),
-    ):
-        if group:
-            ordered = sorted(group, key=lambda line: max(line.speedup[0], 1 / line.speedup[0]))
-            shown = dict.fromkeys(_factor(line, word == "slower") for line in (ordered[0], ordered[-1]))
-            parts.append(f"{word} for {_count(group, lines)} by {' to '.join(shown)}")
-    for verb, index in (("saturates", "saturates"), ("turns, with more being slower,", "turns")):
-        at: dict[Any, list[Line]] = {}
-        for line in lines:
-            if line.carried and getattr(line, index) is not None:
-                at.setdefault(key.values[getattr(line, index)], []).append(line)
-        if at:
-            places = [f"{key.text(value)} ({_names(at[value])})" for value in key.values if value in at]
-            parts.append(f"{verb} at {', '.join(places)}")
-    if unsure := [line for line in lines if not line.carried]:
-        parts.append(f"open for {_names(unsure)}, whose intervals allow either")
-    if perhaps := [line for line in lines if line.perhaps and line.carried]:
-        parts.append(f"open whether {last} is past the best value for {_names(perhaps)}")
+    words = _Words(key, lines)
+    told = list(words.of_sizes() if key.numeric else words.of_names())
     if away := [line for line in lines if not line.measured]:
-        parts.append(f"error not measured for {_count(away, lines)}, so that their intervals are guesses")
-    return f"from {first} to {last}: {'; '.join(parts)}."
+        told.append(f"the interval is a guess{words.of(away)}: not measured there")
+    if missing:
+        told.append(f"no answer for {_names(missing)}: points are missing or failed")
+    fixed = [f"{in_sentence(label(name))} {value}" for name, value in held.items() if value is not None]
+    head = f"from {words.first} to {words.last}: " if key.numeric else ""
+    return f"{head}{'; '.join(told)}" + (f" (at {', '.join(fixed)})" if fixed else "") + "."
 
 
-def _factor(line: Line, slower: bool) -> str:
-    middle, low, high = line.speedup
-    if slower:
-        middle, low, high = 1 / middle, 1 / high, 1 / low
-    spread = f", between {low:.2g} and {high:.2g}" if high > low * (1 + 1e-9) else ""
-    return f"{middle:.2g}x ({line.name}{spread})"
+@dataclass(frozen=True)
+class _Words:
+    """The parts of the sentence on an axis."""
+
+    key: Axis
+    lines: Sequence[Line]
+
+    @property
+    def first(self) -> str:
+        return self.key.text(self.key.values[0])
+
+    @property
+    def last(self) -> str:
+        return self.key.text(self.key.values[-1])
+
+    def of(self, some: Sequence[Line]) -> str:
+        """For which workloads; empty where there is one only."""
+        if len(self.lines) == 1:
+            return ""
+        return f" for {_names([line.name for line in some])}"
+
+    def of_sizes(self) -> Iterator[str]:
+        """What more of something does: first to last, then where that ends."""
+        turning = [line for line in self.lines if line.turns]
+        rest = [line for line in self.lines if not line.turns]
+        changed = [line for line in rest if line.differ(0, -1)]
+        for word, group in (
+            ("faster", [line for line in changed if line.times[-1] < line.times[0]]),
+            ("slower", [line for line in changed if line.times[-1] > line.times[0]]),
+        ):
+            if group:
+                yield self._factors(group, word, lambda line: line.ratio(0, -1))
+        yield from self._at_each("fastest at", turning, lambda line: line.best, self._around)
+        quicker = [line for line in changed if line.times[-1] < line.times[0]]
+        ends = {line.name: line.saturates for line in quicker}
+        sure = [line for line in quicker if ends[line.name] is not None]
+        yield from self._at_each("saturates at", sure, lambda line: ends[line.name])
+        open_ = [line for line in quicker if line not in sure and line.level is not None]
+        yield from self._at_each(
+            "beyond", open_, lambda line: line.level, lambda _: " no difference shown within the interval"
+        )
+        if unsure := [line for line in rest if line not in changed]:
+            yield OPEN + self.of(unsure)
+
+    def of_names(self) -> Iterator[str]:
+        """Which value is the fastest and which the slowest."""
+        pairs: dict[tuple[int, int], list[Line]] = {}
+        unsure = []
+        for line in self.lines:
+            worst = int(line.times.argmax())
+            if line.differ(line.best, worst):
+                pairs.setdefault((line.best, worst), []).append(line)
+            else:
+                unsure.append(line)
+        for (best, worst), group in pairs.items():
+            fast, slow = (self.key.text(self.key.values[place]) for place in (best, worst))
+
+            def over(line: Line, places: tuple[int, int] = (worst, best)) -> Ratio:
+                return line.ratio(*places)
+
+            yield f"{fast} is {self._factors(group, 'faster', over)} than {slow}"
+        if unsure:
+            yield OPEN + self.of(unsure)
+
+    def _factors(self, group: Sequence[Line], word: str, ratio: Callable[[Line], Ratio]) -> str:
+        """The smallest and the largest factor of some lines: ``1.3x (bn_fwd) to 4x (softmax_fwd) faster``."""
+        ordered = sorted(group, key=lambda line: abs(np.log(ratio(line).middle)))
+        if len(ordered) == 1:
+            return f"{ratio(ordered[0]).text} {word}{self.of(ordered)}"
+        ends = [f"{ratio(line).text} for {line.name}" for line in (ordered[0], ordered[-1])]
+        return f"{word} for {len(group)} of {many(len(self.lines), 'workload')}, by {' to '.join(ends)}"
+
+    def _around(self, group: Sequence[Line]) -> str:
+        """How much slower both ends are than the best value."""
+        best = group[0].best
+        told = [f", {self._factors(group, 'faster', lambda line: line.ratio(-1, best))} than at {self.last}"]
+        if all(line.differ(0, best) for line in group):
+            told += [f" and {self._factors(group, 'faster', lambda line: line.ratio(0, best))}"]
+            told += [f" than at {self.first}"]
+        return "".join(told)
+
+    def _at_each(
+        self,
+        verb: str,
+        lines: Sequence[Line],
+        place: Callable[[Line], int | None],
+        more: Callable[[Sequence[Line]], str] = lambda _: "",
+    ) -> Iterator[str]:
+        """For each value at which something happens a part, in the order of the axis."""
+        at: dict[int, list[Line]] = {}
+        for line in lines:
+            found = place(line)
+            if found is not None:
+                at.setdefault(found, []).append(line)
+        for index in sorted(at):
+            text = more(at[index])
+            named = "" if text.startswith(", ") else self.of(at[index])
+            yield f"{verb} {self.key.text(self.key.values[index])}{named}{text}"
 
 
-def _count(some: list[Line], lines: list[Line]) -> str:
-    return some[0].name if len(lines) == 1 else f"{len(some)} of {many(len(lines), 'workload')}"
-
-
-def _names(lines: list[Line]) -> str:
-    shown = ", ".join(line.name for line in lines[:_NAMED])
-    return shown if len(lines) <= _NAMED else f"{shown} and {len(lines) - _NAMED} more"
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

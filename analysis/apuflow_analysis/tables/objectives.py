@@ -39,6 +39,50 @@ def values(frame: pd.DataFrame, expressions: Sequence[str]) -> dict[str, pd.Seri
     }
 
 
+def end_names(expression: str) -> tuple[str, str]:
+    """Columns of the smallest and the largest value that an expression may have."""
+    return f"{expression}_low", f"{expression}_high"
+
+
+def ends(
+    frame: pd.DataFrame, expressions: Sequence[str], axes: Sequence[str] = ()
+) -> dict[str, pd.Series[Any]]:
+    """The interval of expressions in each row, in the columns of ``end_names``.
+
+    It follows from that of the cycles. An expression over options and axes is exact. NaN: the expression
+    uses a quantity without an interval.
+
+    Raises:
+        ConfigError: an expression cannot be evaluated.
+    """
+    found: dict[str, pd.Series[Any]] = {}
+    cycles = frame["gpu_cycles"].astype(float)
+    scales = [(frame[name].astype(float) / cycles).fillna(1.0) for name in CYCLES[1:]]
+    at_ends = [_scaled(frame, scale) for scale in scales]
+    for text in expressions:
+        names = _names(text) & {str(name).replace(".", "_") for name in frame.columns}
+        used = names - _of_machines(axes)
+        both = [values(each, [text])[text].astype(float) for each in at_ends]
+        known = used <= set(_TIMES)
+        low, high = end_names(text)
+        found[low] = both[0].where(both[0] <= both[1], both[1]) if known else both[0] * np.nan
+        found[high] = both[0].where(both[0] >= both[1], both[1]) if known else both[0] * np.nan
+    return found
+
+
+_TIMES = ("gpu_cycles", "gpu_time")
+"""Quantities that have the interval of the cycles."""
+
+
+def _scaled(frame: pd.DataFrame, scale: pd.Series[Any]) -> pd.DataFrame:
+    return frame.assign(**{name: frame[name].astype(float) * scale for name in _TIMES if name in frame})
+
+
+def _of_machines(axes: Sequence[str]) -> set[str]:
+    """Names that say what the machine is, and what varies."""
+    return {name.replace(".", "_") for name in (*axes, *(column.name for column in MACHINE))}
+
+
 def holds(frame: pd.DataFrame, constraint: str) -> np.ndarray[Any, Any]:
     """Of each row whether a constraint holds, such as ``dram_bytes_read < 1e9``.
 
@@ -72,21 +116,23 @@ def of_machines(
     """One row per combination of the axes: what the workloads take together.
 
     An expression over axes and options of the machine alone is the same for all of them and counts once.
+    Columns of ``ends`` add up as their expressions do.
     """
+    interval = [name for text in expressions for name in end_names(text) if name in frame]
     if workloads == 1:
         sums = frame
     else:
         groups = frame.groupby(list(axes), sort=False, dropna=False)
-        added = [*expressions, *(c for c in CYCLES if c not in expressions)]
-        of_a_machine = {name.replace(".", "_") for name in (*axes, *(column.name for column in MACHINE))}
-        once = [text for text in expressions if _names(text) <= of_a_machine]
+        added = list(dict.fromkeys([*expressions, *CYCLES, *interval]))
+        once = [text for text in expressions if _names(text) <= _of_machines(axes)]
+        once += [name for text in once for name in end_names(text) if name in interval]
         sums = groups[added].sum().reset_index()
         for text in once:
             sums[text] = groups[text].first().to_numpy()
         flags = groups["flags"].agg(lambda texts: next((text for text in texts if text), ""))
         sums["flags"] = flags.to_numpy()
         sums = sums[(groups.size() == workloads).to_numpy()]
-    names = dict.fromkeys([*axes, *expressions, *CYCLES, "flags"])
+    names = dict.fromkeys([*axes, *expressions, *CYCLES, *interval, "flags"])
     return sums[list(names)].reset_index(drop=True)
 
 

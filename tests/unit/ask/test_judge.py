@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 from sweep_texts import HEAD
 
-from apuflow.ask.search import Found, judge, next_points
+from apuflow.ask.judge import judge, next_points
+from apuflow.ask.search import Found
 from apuflow.configure import load_sweep
 from apuflow.configure.sweep import Sweep
 from apuflow_analysis.tables.objectives import Objective

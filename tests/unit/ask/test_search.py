@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sweep_texts import HEAD
 
+from apuflow.ask.judge import save_best
 from apuflow.ask.question import table_of
-from apuflow.ask.search import save_best, search
+from apuflow.ask.search import search
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
 from apuflow.plan.points import points

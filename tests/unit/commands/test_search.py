@@ -55,7 +55,7 @@ def test_a_second_call_goes_on_and_does_not_begin_again(space: Path, monkeypatch
     (units,) = yaml.safe_load(first)["zip"][0]["num-compute-units"]
     row = {"engine": "gem5-kernels", "workload": "softmax_fwd", "status": "completed", "flags": ""}
     results = pd.DataFrame([row | {"num_compute_units": units, "gpu_cycles": 1e9}])
-    monkeypatch.setattr("apuflow.ask.search.results_of", lambda *_: results)
+    monkeypatch.setattr("apuflow.ask.judge.results_of", lambda *_: results)
     assert searched("--judge", "judged", "--best", "1").exit_code == 0
     units_now = yaml.safe_load(judged.read_text())["zip"][0]["num-compute-units"]
     assert units_now[0] == units and len(units_now) == 2

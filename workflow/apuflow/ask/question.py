@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pandas as pd
 
 from apuflow import preview
+from apuflow.configure.base import did_you_mean
 from apuflow.configure.catalogue import catalogue
 from apuflow.configure.combinations import PLACES, Assignment, plan
-from apuflow.configure.loading import check_new_name, plain_value, suite_names, sweep_of
+from apuflow.configure.loading import (
+    check_new_name,
+    plain_value,
+    suite_names,
+    sweep_of,
+    workload_names,
+)
 from apuflow.configure.point import Point
 from apuflow.configure.sweep import Sweep
 from apuflow.configure.yaml_source import Document
@@ -19,13 +28,12 @@ from apuflow.core import forked, paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
-from apuflow.plan.campaign import Campaign
-from apuflow.plan.points import points, sweep_workloads
-from apuflow.results.suites import iterations
+from apuflow.plan.points import members, operations, points, sweep_workloads
+from apuflow.results.suites import iteration
 from apuflow_analysis.tables.cliffs import cliff_texts
 from apuflow_analysis.tables.columns import PRODUCTS, axis_column
 from apuflow_analysis.tables.records import Batch
-from apuflow_analysis.tables.suites import Folder
+from apuflow_analysis.tables.suites import Folder, Iteration
 from apuflow_analysis.tables.tables import AXES, assemble
 
 ENGINE: Final = "preview"
@@ -38,21 +46,19 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
     """The content of the sweep that asks this.
 
     Args:
-        workloads: names or patterns of workloads, or names of suites, with commas between.
+        workloads: names or patterns of workloads and suites, with commas between.
         settings: ``key=value`` fixes an option or a layer key, ``key=value,value`` varies it.
 
     Raises:
-        ConfigError: a setting has no ``=``, or a key is given twice.
+        ConfigError: no such workload or suite, a setting has no ``=``, or a key is given twice.
     """
     names = [name.strip() for name in workloads.split(",") if name.strip()]
     content: dict[str, Any] = {
         "description": " ".join(["apuflow ask", workloads, *settings]),
         "engines": [ENGINE],
         "release": preview.RELEASE,
+        **named(names, root),
     }
-    known = suite_names(root)
-    for name in names:
-        content.setdefault("suites" if name in known else "workloads", []).append(name)
     seen: set[str] = set()
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -73,6 +79,30 @@ def described(workloads: str, settings: Sequence[str], root: Path = Path()) -> d
             raise ConfigError("one table has one kind of matrix products", key=key, value=told, remedy=remedy)
         put(content, key, values if varied else values[0], varied=varied)
     return content
+
+
+def named(names: Sequence[str], root: Path = Path()) -> dict[str, list[str]]:
+    """Keys ``workloads`` and ``suites`` of the sweep that runs these; ``-`` before a name leaves it out.
+
+    Raises:
+        ConfigError: a name or pattern that is no workload's and no suite's, or no name at all.
+    """
+    known = {"workloads": workload_names(root), "suites": suite_names(root)}
+    found: dict[str, list[str]] = {}
+    for name in names:
+        pattern = name.removeprefix("-")
+        places = [place for place, of in known.items() if fnmatch.filter(of, pattern)]
+        places = ["workloads"] if pattern == "all" else places
+        if not places:
+            near = did_you_mean(pattern, sorted({*known["workloads"], *known["suites"]}))
+            remedy = f"{near}`apuflow list workloads` and `apuflow list suites` have all"
+            raise ConfigError("no workload or suite of this name", value=name, remedy=remedy)
+        for place in places:
+            found.setdefault(place, []).append(name)
+    if not found:
+        remedy = "such as conv_fwd, 'pool_*' or resnet18"
+        raise ConfigError("no workload is named", key="workloads", value=",".join(names), remedy=remedy)
+    return found
 
 
 def _key(given: str) -> str:
@@ -106,18 +136,60 @@ def question(content: Mapping[str, Any], root: Path = Path()) -> Sweep:
     return sweep_of(Document(Path("the command line"), dict(content), {}), NAME, root)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What the preview says of a sweep.
+
+    Attributes:
+        frame: the result table: a row per point of a workload, and per iteration of a suite.
+        iterations: those of the suites, in the order of their rows.
+        folder: sums and items of the suites; None without suites.
+        operations: the result table of the suites' distinct operations; empty without suites.
+    """
+
+    frame: pd.DataFrame
+    iterations: tuple[Iteration, ...] = ()
+    folder: Folder | None = None
+    operations: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+Chosen: TypeAlias = Mapping[str, Sequence[Assignment]]
+"""Of workloads and suites the combinations to compute."""
+
+
+def answered(sweep: Sweep, root: Path = Path(), chosen: Chosen | None = None) -> Answer:
+    """The preview's answer for all points of a sweep, or for those chosen.
+
+    An operation of a suite that the preview does not model is left out of its sums; the iteration's item says
+    why.
+
+    Raises:
+        ConfigError: a point cannot run.
+    """
+    taken = chosen or {}
+    names = [name for name in sweep_workloads(sweep, root) if name != paths.OPERATIONS]
+    combined = {name: taken.get(name) or list(plan(sweep, name, root).combinations()) for name in names}
+    tables = [answer_of(sweep, name, each, root) for name, each in combined.items()]
+    if not sweep.suites:
+        return Answer(_joined(tables))
+    every = members(sweep, root, taken, partly=True)
+    of_operations = table_of(operations(sweep, every, root))
+    folder, iterations = Folder(of_operations), tuple(map(iteration, every))
+    for name in dict.fromkeys(one.suite for one in iterations):
+        tables.append(folder.table([one for one in iterations if one.suite == name]))
+    return Answer(_joined(tables), iterations, folder, of_operations)
+
+
 def answer(sweep: Sweep, root: Path = Path()) -> pd.DataFrame:
     """The preview's result table of all points of a sweep, by workload.
 
     Raises:
         ConfigError: a point cannot run.
     """
-    names = [name for name in sweep_workloads(sweep, root) if name != paths.OPERATIONS]
-    tables = [answer_of(sweep, name, list(plan(sweep, name, root).combinations()), root) for name in names]
-    if sweep.suites:
-        campaign = Campaign(root)
-        folder = Folder(table_of(points(sweep, paths.OPERATIONS, root)))
-        tables += [folder.table(iterations(campaign, sweep, name)) for name in campaign.suites(sweep)]
+    return answered(sweep, root).frame
+
+
+def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from apuflow.commands import ASK, app, complete
+from apuflow.commands.judged import Asked, check_judge, judged_search, settled
 from apuflow.commands.output import Csv, Json, give
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.figures import stem_of
@@ -27,7 +28,7 @@ MOST_EXPLAINED = 8
 @app.command(rich_help_panel=ASK)
 def ask(
     workloads: str = typer.Argument(
-        help="names or patterns of workloads, names of suites, with commas between",
+        help="names or patterns of workloads and suites, with commas between",
         autocompletion=complete.workloads_and_suites,
     ),
     settings: list[str] | None = typer.Argument(
@@ -44,23 +45,33 @@ def ask(
     as_json: Json = False,
     csv: Csv = None,
     save: str = typer.Option("", help="keep the question as a sweep of this name"),
-    force: bool = typer.Option(False, help="let --save overwrite a sweep"),
+    judge: str = typer.Option(
+        "",
+        help="let gem5-kernels judge: keeps the question as a sweep of this name; once it ran, puts gem5's "
+        "cycles beside the preview's",
+    ),
+    run: bool = typer.Option(False, "--run", help="run what --judge keeps, on all cores"),
+    force: bool = typer.Option(False, help="let --save and --judge overwrite a sweep"),
 ) -> None:
-    """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10."""
+    """Print the preview's answer: apuflow ask conv_fwd num-compute-units=4,16,64 n=1,10.
+
+    A batch is one image unless n is given. What else is taken for granted stands behind "assumed".
+    """
     from apuflow.ask import question as asking
+    from apuflow.ask.assumed import one_image
+    from apuflow.ask.behind import behind
     from apuflow.preflight.plan import of_preview
     from apuflow_analysis.tables.cliffs import cliff_texts
     from apuflow_analysis.tables.columns import PRODUCTS
     from apuflow_analysis.tables.tables import AXES
 
-    if not workloads.strip(", "):
-        raise ConfigError(
-            "no workload is named", key="workloads", value=workloads, remedy="such as conv_fwd or 'pool_*'"
-        )
-    content = asking.described(workloads, settings or [])
+    content = one_image(asking.described(workloads, settings or []))
     sweep = asking.question(content)
+    asked = Asked("ask", content, sweep, (workloads, *(settings or [])))
+    check_judge(asked, judge, run=run, force=force)
     explained = _explained(sweep) if why else []
-    frame = asking.answer(sweep)
+    answer = asking.answered(sweep)
+    frame = answer.frame
     shown = tuple(column or SHOWN)
     remedy = "docs/metrics.md lists counters and metrics"
     for name in shown:
@@ -76,8 +87,12 @@ def ask(
         typer.echo(f"matrix products: {told}", err=as_json)
     for text in cliff_texts(frame, axes):
         typer.echo(f"steep step: {text}", err=as_json)
+    for line in (f"assumed: {asked.assumed(frame)}", *behind(answer)):
+        typer.echo(line, err=as_json)
     for point in explained:
         _explain(point, alone=len(explained) == 1, err=as_json)
+    for line in settled(asked, answer, judge, run=run, force=force):
+        typer.echo(line, err=as_json)
     if save:
         path = asking.save(content, save, force=force)
         typer.echo(f"{path}\nnext: apuflow plan {save}", err=as_json)
@@ -121,17 +136,32 @@ def _show(frame: pd.DataFrame, axes: list[str], columns: tuple[str, ...]) -> Non
 @app.command(rich_help_panel=ASK)
 def search(
     sweep: str = typer.Argument(
-        help="its axes span the space; its engines do not matter", autocompletion=complete.sweep
+        metavar="what",
+        help="a sweep, whose axes span the space; or workloads and suites, as in ask, with their axes behind",
+        autocompletion=complete.space,
+    ),
+    settings: list[str] | None = typer.Argument(
+        None,
+        help="of workloads and suites: key=value, or key=value,value for an axis, as in ask",
+        autocompletion=complete.setting,
     ),
     minimise: list[str] | None = typer.Option(
         None, "--minimise", "-m", help="expression over columns; several times"
     ),
     maximise: list[str] | None = typer.Option(None, help="expression over columns; several times"),
+    cost: list[str] | None = typer.Option(
+        None, help="what a machine costs, such as its area: expression over options; several times"
+    ),
+    within: str = typer.Option(
+        "", help="share, such as 10%: the cheapest machine that misses the best by this much at most"
+    ),
     where: list[str] | None = typer.Option(
         None, help="constraint, as 'dram_bytes_read < 1e9'; several times"
     ),
     show: int = typer.Option(20, min=1, help="rows to print"),
-    most: int = typer.Option(20_000, min=1, help="points per workload to compute at most"),
+    most: int = typer.Option(
+        20_000, min=1, help="points to compute at most per workload; operations of a suite"
+    ),
     as_json: Json = False,
     csv: Csv = None,
     figure: Path | None = typer.Option(None, help="draw the first two objectives here: .svg, .png and .csv"),
@@ -141,64 +171,63 @@ def search(
         "takes their results and adds the points that may still be better",
     ),
     best: int = typer.Option(10, min=1, help="points that --judge adds at a time"),
+    run: bool = typer.Option(False, "--run", help="run what --judge keeps, until it is settled"),
     force: bool = typer.Option(False, help="let --judge overwrite a sweep"),
 ) -> None:
-    """Find the best points of a sweep's space: by default the fewest GPU cycles.
+    """Find the best machines: apuflow search resnet18 num-compute-units=4,16 --cost tcc_size --within 10%.
 
-    Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file).
-    Sizes count in bytes, clocks in Hz: -m gpu_cycles -m 'num_compute_units * 0.5 + tcc_size / 1e6'.
+    Without -m and --maximise the sweep's own objectives count (figures: objectives, in its file), else the
+    fewest GPU cycles, or the least GPU time where the GPU's clock varies. --within takes the first.
+    Sizes count in bytes, clocks in Hz: --cost 'num_compute_units * 0.5 + tcc_size / 1e6'.
     """
-    from apuflow.ask import search as searching
-    from apuflow.configure import load_sweep
-    from apuflow_analysis.tables.objectives import Objective
+    from apuflow.ask.cheapest import objectives_of, sentence, share_of
+    from apuflow.ask.search import search as searched
 
     stem = None if figure is None else stem_of(figure)
-    loaded = load_sweep(sweep)
-    objectives = [Objective(text) for text in minimise or []]
-    objectives += [Objective(text, larger=True) for text in maximise or []]
-    objectives = objectives or [Objective(text) for text in loaded.figures.objectives or ("gpu_cycles",)]
-    judged = bool(judge) and searching.continues(judge, loaded, force=force)
-    found = searching.search(loaded, objectives, where or (), most)
-    results = searching.results_of(judge, loaded) if judged else None
-    verdict = None
-    if results is not None:
-        verdict = searching.judge(found, objectives, results, loaded)
-        found = verdict.found
-    names = [objective.expression for objective in objectives]
-    give(found.rows, as_json, csv, lambda: _show_best(found, names, show))
-    if verdict is not None:
-        typer.echo(verdict.text, err=as_json)
+    asked = _space(sweep, settings or [])
+    objectives = objectives_of(asked.sweep, minimise or (), maximise or (), cost or ())
+    share = share_of(within, objectives) if within else None
+    check_judge(asked, judge, run=run, force=force)
+    found = searched(asked.sweep, objectives, where or (), most, within=share)
+    options = (("-m", minimise), ("--maximise", maximise), ("--cost", cost), ("--where", where))
+    own = [word for name, texts in options for text in texts or () for word in (name, text)]
+    own += ["--within", within] if within else []
+    shown, lines = judged_search(asked, found, own, judge, best, run=run, force=force)
+    give(shown.rows, as_json, csv, lambda: _show_best(shown, show))
+    for line in (*sentence(shown), f"assumed: {asked.assumed(found.answer.frame)}", *lines):
+        typer.echo(line, err=as_json)
     if stem is not None:
         from apuflow_analysis.figures.pareto import write_pareto
 
-        write_pareto(found.rows, (names * 2)[:2], stem)
-    again = f"next: snakemake --cores all results/{judge}/report.html, then this command again"
-    if judged and verdict is None:
-        typer.echo(f"sweep {judge} judges, and has no tables yet\n{again}", err=as_json)
-    elif judge and (verdict is None or verdict.undecided):
-        chosen = found if verdict is None else searching.next_points(verdict, best)
-        count = best if verdict is None else len(chosen.rows)
-        force = force or verdict is not None
-        path = searching.save_best(loaded, chosen, objectives, count, judge, force=force)
-        typer.echo(f"{path}: {many(min(count, len(chosen.rows)), 'point')}\n{again}", err=as_json)
+        write_pareto(shown.rows, ([o.expression for o in objectives] * 2)[:2], stem)
 
 
-def _show_best(found: Found, expressions: list[str], show: int) -> None:
+def _space(space: str, settings: list[str]) -> Asked:
+    """The sweep of this name, or the question about workloads and suites."""
+    from apuflow.ask import question as asking
+    from apuflow.ask.assumed import one_image
+    from apuflow.configure import load_sweep
+    from apuflow.configure.loading import suite_names, sweep_names, workload_names
+
+    if not settings and (space in sweep_names() or space not in {*workload_names(), *suite_names()}):
+        return Asked("search", {}, load_sweep(space), (space,))
+    content = one_image(asking.described(space, settings))
+    return Asked("search", content, asking.question(content), (space, *settings))
+
+
+def _show_best(found: Found, show: int) -> None:
     from apuflow.core.terminal import blocks, interval, number, terminal_console
 
     out = terminal_console()
-    columns = list(dict.fromkeys([*found.axes, *expressions, "gpu_cycles"]))
+    columns = list(dict.fromkeys([*found.axes, *(o.expression for o in found.objectives), "gpu_cycles"]))
     headings = ["best", *(name.removeprefix("layer.") for name in columns), "interval of cycles"]
     rows = []
     for row in found.rows.head(show).to_dict("records"):
-        mark = ("*" if row["best"] else "") + (" gem5" if row.get("judged") else "")
+        marks = ("*" if row["best"] else "", "gem5" if row.get("judged") else "")
+        near = "" if found.within is None or not row["within"] else f"within {100 * found.within:.3g} %"
+        mark = " ".join(filter(None, (*marks, near)))
         rows.append([mark, *(number(row[name]) for name in columns), interval(row)])
     out.print(blocks(headings, rows, 1 + len(found.axes), out.width))
     part = "all" if found.evaluated == found.space else f"{found.evaluated:,} drawn at random of"
     out.print(f"{part} {many(found.space, 'point')} computed; {found.refused:,} left out by constraints")
     out.print(f"*: none is better in every objective ({many(int(found.rows['best'].sum()), 'point')})")
-    if found.undecided and "judged" not in found.rows:
-        out.print(
-            f"{found.undecided} more points may be as fast as the first within the preview's error: "
-            "--judge NAME keeps the best for gem5-kernels"
-        )

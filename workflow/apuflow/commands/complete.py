@@ -59,12 +59,17 @@ def workloads_and_suites(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in _beginning(last, [*workload_names(), *suite_names()])]
 
 
+def space(incomplete: str) -> list[str]:
+    """Sweeps, workloads and suites, for a search."""
+    return [*sweep(incomplete), *workloads_and_suites(incomplete)]
+
+
 def setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """``key=value`` of ``apuflow ask``: options, layer keys of the workloads named before, and their values.
 
     A key that alone is left is shown with values behind it, so that no shell ends the word at ``=``.
     """
-    names = str(ctx.params.get("workloads") or "")
+    names = str(ctx.params.get("workloads") or ctx.params.get("sweep") or "")
     with suppress(ApuflowError):
         known = {key: (values, what) for key, values, what in _settings(names)}
         key, equals, text = incomplete.partition("=")

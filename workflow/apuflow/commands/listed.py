@@ -127,6 +127,17 @@ def sweeps(mistakes: Mistakes) -> list[Row]:
     ]
 
 
+def studies(mistakes: Mistakes) -> list[Row]:
+    """Published studies, and the tiers that repeat them."""
+    from apuflow.studies.study import load_study, study_names
+
+    return [
+        {"study": each.name, "tiers": ", ".join(name for name, how in each.tiers.items() if how.sweep)}
+        | {"source": each.source, "what": each.title}
+        for each in mistakes.loaded(study_names(), load_study)
+    ]
+
+
 def releases(mistakes: Mistakes) -> list[Row]:
     """GPUs of each release of gem5."""
     from apuflow.configure import load_release

@@ -81,6 +81,12 @@ _NOUNS = {
         unseen=("workloads", "suites"),
         note="apuflow plan NAME has the points of one.",
     ),
+    "studies": _Noun(
+        "Published studies that can be repeated.",
+        listed.studies,
+        unseen=("source",),
+        note="apuflow reproduce NAME repeats one.",
+    ),
     "releases": _Noun("Releases of gem5, with their GPUs.", listed.releases, unseen=("known_by",)),
     "options": _Noun(
         "Options of apu_se.py: values, default, meaning. Each can be an axis.",

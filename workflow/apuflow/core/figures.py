@@ -31,6 +31,9 @@ FIGURE_NAMES = (
     "memory_images",
     "paper_statements",
     "dominant_kernels",
+    "latency_ladder",
+    "bandwidth_ladder",
+    "ladder_numbers",
     "best_points",
     "pareto",
 )

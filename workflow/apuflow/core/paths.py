@@ -59,6 +59,8 @@ class PathPattern:
 # configuration -------------------------------------------------------------------------------------------
 sweep_file = PathPattern("configs/sweeps/{sweep}.yaml")
 """What one sweep runs."""
+study_file = PathPattern("configs/studies/{study}/study.yaml")
+"""A published study: sweeps, statements, criteria."""
 workload_file = PathPattern("configs/workloads/{workload}.yaml")
 """What one workload is."""
 suite_file = PathPattern("configs/suites/{suite}.yaml")
@@ -134,6 +136,11 @@ sampled_totals = PathPattern("results/{under}sampled.totals.csv")
 report = PathPattern("results/{under}report.html")
 """The page of a sweep."""
 _UNDER = "((?!figures/|items/)[^/]+/)?"
+verdicts_page = PathPattern("results/{study}/verdicts.md")
+"""What a study's statements came to, of all tiers."""
+verdicts = PathPattern("results/{study}/verdicts-{tier}.json")
+"""The verdicts of one tier."""
+
 _TARGETS = (
     matcher(f"{RESULTS}/{{under}}{{sampled}}.csv", under=_UNDER, sampled=r"sampled(?:\.totals)?"),
     matcher(suite_times(suite="{workload}"), under=_UNDER),

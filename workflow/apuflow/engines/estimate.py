@@ -13,6 +13,8 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, ApuflowError
@@ -53,11 +55,15 @@ def from_preview(points: Sequence[Point]) -> list[float]:
     from apuflow import preview
     from apuflow.configure import option_rules
 
-    frame = preview.run(points, option_rules.defaults(preview.RELEASE))
+    return seconds_of(preview.run(points, option_rules.defaults(preview.RELEASE)))
+
+
+def seconds_of(frame: pd.DataFrame) -> list[float]:
+    """Seconds of host time of each point on gem5, from its row of the preview."""
     seconds = (
         SETUP_SECONDS
-        + SECONDS_PER_INSTRUCTION * frame["instructions"].to_numpy()
-        + SECONDS_PER_CYCLE * frame["cu_cycles"].to_numpy()
+        + SECONDS_PER_INSTRUCTION * frame["instructions"].to_numpy(dtype=float)
+        + SECONDS_PER_CYCLE * frame["cu_cycles"].to_numpy(dtype=float)
     )
     return [float(each) for each in seconds]
 

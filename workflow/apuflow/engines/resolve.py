@@ -28,7 +28,7 @@ from apuflow.configure.workload import Workload
 from apuflow.configure.workloads import works
 from apuflow.core import gpus, inputs, paths, units
 from apuflow.core.engines import SIMULATING, EngineName
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ApuflowError, ConfigError, NotDerivable, NotModelled
 from apuflow.core.options import Options
 from apuflow.core.record import ReleaseFacts
 from apuflow.core.scalar import Scalar
@@ -251,15 +251,21 @@ class Resolver:
             self._note(unknown.message, "gfx-version", machine.gfx, unknown.remedy or "", machine.base.name)
             self._computed[key] = False
         if key not in self._computed:
-            problem = _only_own_kernels(work, machine.gfx) or get_engine(engine).layer_objection(
-                work, machine.compute_units, machine.gfx
-            )
+            problem = _objection(engine, machine, work)
             if problem is not None:
-                about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
                 shown = ", ".join(work.label) or "as shipped"
-                self._note(f"{problem.message}{about}", "layer", shown, problem.remedy or "another engine")
+                self._note(_said(problem), "layer", shown, problem.remedy or "another engine")
             self._computed[key] = problem is None
         return self._computed[key]
+
+    def not_modelled(self, engine: EngineName, assignment: Assignment) -> str:
+        """Why the engine refuses these layers on this machine; "": it does not, or more is wrong."""
+        machine = self._machine(tuple(pair for pair in assignment if not pair[0].startswith("layer.")))
+        work = self._work_of(tuple(pair for pair in assignment if pair[0].startswith("layer.")))
+        if machine is None or work is None:
+            return ""
+        problem = _objection(engine, machine, work)
+        return f"{engine}: {_said(problem)}" if isinstance(problem, (NotModelled, NotDerivable)) else ""
 
     def _products(self, engine: EngineName, machine: _Machine) -> Decision | None:
         """Whose kernels compute products on this machine; None: the engine's program decides."""
@@ -322,6 +328,18 @@ class Resolver:
 
     def _keep(self, error: ConfigError) -> None:
         self._problems.setdefault((error.message, str(error.key), str(error.value)), error)
+
+
+def _objection(engine: EngineName, machine: _Machine, work: Work) -> ApuflowError | None:
+    """Why an engine cannot run these layers on a machine; None: nothing is known against it."""
+    return _only_own_kernels(work, machine.gfx) or get_engine(engine).layer_objection(
+        work, machine.compute_units, machine.gfx
+    )
+
+
+def _said(problem: ApuflowError) -> str:
+    about = "" if problem.key is None else f" ({problem.key}: {problem.value})"
+    return f"{problem.message}{about}"
 
 
 def _only_own_kernels(work: Work, gfx: str) -> ConfigError | None:

@@ -165,8 +165,18 @@ class Member:
 
 
 @collection.paused()
-def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
+def members(
+    sweep: Sweep,
+    root: Path = Path(),
+    chosen: Mapping[str, Sequence[Assignment]] | None = None,
+    *,
+    partly: bool = False,
+) -> list[Member]:
     """Every suite of a sweep at every combination of its values, engine by engine.
+
+    Args:
+        chosen: by suite, combinations of the axes; of suites without an entry: all.
+        partly: an operation that the engine does not model is ``Refused``, not an error.
 
     Raises:
         ConfigError: a suite or choice that does not exist, or an operation that cannot run.
@@ -175,9 +185,9 @@ def members(sweep: Sweep, root: Path = Path()) -> list[Member]:
     for name in sweep_suites(sweep, root):
         suite = load_suite(name, root)
         planned = plan(sweep, name, root)
-        resolvers = _Resolvers(sweep, planned, root)
+        resolvers = _Resolvers(sweep, planned, root, partly=partly)
         for engine in sweep.engines:
-            for assignment in planned.combinations():
+            for assignment in (chosen or {}).get(name) or planned.combinations():
                 layer = {name: value for name, value in assignment if name.startswith(_LAYER)}
                 machine = tuple(pair for pair in assignment if pair[0] not in layer)
                 varied = {name.removeprefix(_LAYER): value for name, value in layer.items()}
@@ -204,8 +214,8 @@ def distinct(found: Iterable[Member]) -> list[Point]:
 class _Resolvers:
     """Resolves what a suite's steps run as, on the machines of a sweep."""
 
-    def __init__(self, sweep: Sweep, planned: Plan, root: Path) -> None:
-        self._sweep, self._root = sweep, root
+    def __init__(self, sweep: Sweep, planned: Plan, root: Path, *, partly: bool = False) -> None:
+        self._sweep, self._root, self._partly = sweep, root, partly
         self._planned = replace(planned, layer={})
         self._made: dict[str, Resolver] = {}
         self._workload = cache(lambda name: load_workload(name, root))
@@ -221,10 +231,13 @@ class _Resolvers:
             made.raise_problems()
         return self._made[name]
 
-    def point(self, spec: Spec, engine: EngineName, machine: Assignment) -> Point | None:
+    def point(self, spec: Spec, engine: EngineName, machine: Assignment) -> Point | Refused | None:
         """The point of an operation or of an operator's kernels; None: what is wrong is noted."""
         resolver, text = self.of(spec), (AXIS, spec.text)
         if not spec.of_workload:
+            why = resolver.not_modelled(engine, (*machine, text)) if self._partly else ""
+            if why:
+                return Refused(why)
             return resolver.resolve(engine, (*machine, text))
         known = self._kernels(spec.kind).spec.parameters
         untyped = "type" not in known and dict(spec.keys)["type"] == "float"

@@ -10,13 +10,17 @@ import pandas as pd
 
 from apuflow import preview
 from apuflow.configure import Sweep, option_rules
+from apuflow.configure.command_line import tcc
+from apuflow.configure.kernel_workload import KernelsWork
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION, is_batch
 from apuflow.core.errors import AnalysisError
 from apuflow.core.record import BatchRecord, read_run
+from apuflow.core.units import size_bytes
 from apuflow.launcher.plan import SGEMM
 from apuflow.plan.campaign import Campaign
+from apuflow.preview.lines import PAGE
 from apuflow_analysis.counters.table import NAMES as COUNTERS
 from apuflow_analysis.metrics import compute
 from apuflow_analysis.tables.columns import axis_column
@@ -28,8 +32,10 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
     """One row per kernel launch of every point of a sweep: the data of the figure of kernel times.
 
     Returns:
-        ``engine workload direction point status flags kernel gpu_cycles release gfx``, the options, and the
-        axes (their names in ``attrs["axes"]``). Points whose engine did not tell kernels apart have no rows.
+        ``engine workload direction point status flags kernel gpu_cycles release gfx machine``, the options,
+        the axes (their names in ``attrs["axes"]``), parameters of kernels of the user's own as
+        ``layer.NAME``, and bytes of a TCP, of the TCC and of the pages of an L1 TLB. Points whose engine did
+        not tell kernels apart have no rows.
     """
     points = [
         point
@@ -43,7 +49,7 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
         launches = preview.kernels_frame([*modelled.values()], option_rules.defaults(preview.RELEASE))
         cycles = launches["gpu_cycles"] * launches["count"]
         for identifier, kernel, value in zip(launches["point"], launches["kernel"], cycles, strict=True):
-            rows.append(_row(modelled[str(identifier)], kernel, kernel == SGEMM, value))
+            rows.append(_row(sweep, modelled[str(identifier)], kernel, kernel == SGEMM, value))
     for point in points:
         if is_batch(point.engine):
             continue
@@ -52,13 +58,15 @@ def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
             table = kernel_table(directory)
             flags = judgement(read_run(directory / "run.json"))
             for columns in zip(table["kernel"], table["stand_in"], table["gpu_cycles"], strict=True):
-                rows.append({**_row(point, *columns), "flags": flags})
+                rows.append({**_row(sweep, point, *columns), "flags": flags})
     frame = pd.DataFrame(rows)
     frame.attrs["axes"] = tuple(dict.fromkeys(axis_column(name) for point in points for name in point.axes))
     return frame
 
 
-def _row(point: Point, kernel: str, stand_in: object, cycles: float) -> dict[str, Any]:
+def _row(sweep: Sweep, point: Point, kernel: str, stand_in: object, cycles: float) -> dict[str, Any]:
+    work = point.work
+    parameters = dict(work.parameters) if isinstance(work, KernelsWork) else {}
     return {
         "engine": point.engine,
         "workload": point.workload,
@@ -69,9 +77,22 @@ def _row(point: Point, kernel: str, stand_in: object, cycles: float) -> dict[str
         "gfx": point.gfx,
         "gpu_clock": point.options.get("gpu-clock"),
         "num_compute_units": point.options.get("num-compute-units"),
+        "machine": sweep.machine,
+        **_levels(point),
+        **{axis_column(f"layer.{name}"): value for name, value in parameters.items()},
         **{axis_column(name): value for name, value in point.axes.items()},
         "kernel": f"{kernel}{' (stand-in for rocBLAS)' if stand_in else ''}",
         "gpu_cycles": float(cycles),
+    }
+
+
+def _levels(point: Point) -> dict[str, float]:
+    """Bytes of a TCP, of what gem5 can index of the TCC, and of the pages that an L1 TLB holds."""
+    options = point.options
+    return {
+        "tcp_bytes": float(size_bytes(str(options["tcp-size"])) or 0),
+        "tcc_bytes": float(tcc(options)[1]),
+        "tlb_bytes": float(options["L1TLBentries"]) * PAGE,
     }
 
 

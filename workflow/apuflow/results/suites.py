@@ -36,10 +36,11 @@ def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
     Raises:
         ConfigError: a choice that the suite does not have, or an operation that cannot run.
     """
-    return [_iteration(member) for member in campaign.members(sweep) if member.suite.name == suite]
+    return [iteration(member) for member in campaign.members(sweep) if member.suite.name == suite]
 
 
-def _iteration(member: Member) -> Iteration:
+def iteration(member: Member) -> Iteration:
+    """A suite at one combination of values, as tables need it."""
     devices = max(member.choice.devices, member.choice.tensor_parallel)
     ring = Ring(devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
     items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member, ring))
