@@ -107,7 +107,7 @@ BAD = {
     "a cache of one set": (HEAD + "options: {tcp-size: 1kB}\n", "at least 2kB"),
     "clock without a unit": (HEAD + "options: {gpu-clock: 1.5}\n", "for example 1.5GHz"),
     "memory that the preview lacks": (
-        HEAD + "axes: {mem-type: [HBM_1000_4H_1x128]}\n",
+        HEAD + "axes: {mem-type: [LPDDR3_1600_1x32]}\n",
         "does not model this memory type",
     ),
     "exclusion of no axis": (HEAD + "axes: {num-tccs: [1]}\nexclude: [{num-dirs: 1}]\n", "does not vary"),
