@@ -25,6 +25,10 @@ BATCH: Final = 256
 """Wavefronts that start together."""
 PATIENCE: Final = 20_000
 """Blocks that wavefronts run before others get a turn, so that they may wait for each other."""
+class TooLong(EngineError):
+    """A launch has executed more wavefront instructions than it may."""
+
+
 LIMIT: Final = 2_000_000_000
 """Wavefront instructions of a launch."""
 _ARGUMENT_BYTES: Final = 8192
@@ -382,7 +386,7 @@ class _Pool:
             block.executions += count
             session.executed += count * len(block.instructions)
             if session.executed > session.limit:
-                raise EngineError(
+                raise TooLong(
                     f"{session.limit:,} wavefront instructions have run and it does not end, at {address:#x}",
                     remedy="correct its loop, or give a higher limit",
                 )
