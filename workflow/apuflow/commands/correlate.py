@@ -113,7 +113,7 @@ def _show(found: Compared, console: Console) -> None:
 
 
 def _correlation(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def _show_differences(found: Compared, file: Path, console: Console) -> None:

@@ -16,7 +16,15 @@ from apuflow.configure.point import Point
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.correlate.measured import Measurement
-from apuflow.correlate.modelled import LeftOut, Modelled, by_preview, by_tables, refuse_other, works_of
+from apuflow.correlate.modelled import (
+    LeftOut,
+    Modelled,
+    by_preview,
+    by_tables,
+    refuse_other,
+    shape_of,
+    works_of,
+)
 from apuflow.correlate.summary import Overhead, overhead, table
 
 
@@ -63,7 +71,11 @@ def compare(
     if place not in (*machines, *sweeps):
         remedy = f"{did_you_mean(place, [*machines, *sweeps])}machines: {listing(machines)}"
         raise ConfigError("neither a machine nor a sweep", key="PLACE", value=place, remedy=remedy)
-    launching = overhead(_launches(measured, root))
+    launches = _launches(measured, root)
+    if not launches:
+        remedy = "measure kernels that a workload computes"
+        raise ConfigError("no measured kernel has a workload", key="--measured", value=place, remedy=remedy)
+    launching = overhead(launches)
     if place in machines:
         refuse_other(place, engine)
         entries = list(by_preview(measured, place, release, budget, root))
@@ -85,7 +97,7 @@ def _launches(measured: Sequence[Measurement], root: Path) -> list[tuple[float, 
     """Seconds and launches of each measurement that a workload computes."""
     works = works_of(measured, root)
     return [
-        (one.seconds, len(work.program(1, work.usual_gpu).launches))
+        (one.seconds, shape_of(work).launches)
         for one, work in zip(measured, works, strict=True)
         if work is not None
     ]

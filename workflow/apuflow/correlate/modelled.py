@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -187,10 +187,22 @@ def _larger(one: Measurement, too_long: Sequence[Measurement]) -> str:
     return ""
 
 
+class Shape(NamedTuple):
+    """Launches of a program, and their wavefronts where each has 64 work-items."""
+
+    launches: int
+    wavefronts: int
+
+
+@lru_cache(maxsize=4096)
+def shape_of(work: KernelsWork) -> Shape:
+    """What a program launches; a grid that asks for compute units sees one."""
+    launches = work.program(1, work.usual_gpu).launches
+    return Shape(len(launches), sum(-(-math.prod(launch.grid) // LANES) for launch in launches))
+
+
 def _wavefronts(work: KernelsWork | None) -> int:
-    if work is None:
-        return 0
-    return sum(-(-math.prod(launch.grid) // LANES) for launch in work.program(1, work.usual_gpu).launches)
+    return 0 if work is None else shape_of(work).wavefronts
 
 
 def _points(
@@ -304,7 +316,7 @@ def _of_row(one: Measurement, work: KernelsWork, point: Point, row: Mapping[str,
     return Modelled(
         one,
         point.engine,
-        len(work.program(point.compute_units, point.gfx).launches),
+        shape_of(work).launches,
         float(row["gpu_cycles"]) / _clock(point),
         bound if isinstance(bound, str) else "",
         float(row["valu_thread_cycles"]),

@@ -122,12 +122,15 @@ def rank(frame: pd.DataFrame, column: str) -> float | None:
 
 
 def groups(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Parts of the rows: by measured time, by what limits them, by kernel."""
+    """Parts of the rows: by measured time, by what limits them, by what was measured, by kernel."""
     place = np.searchsorted([most * 1e6 for most, _ in _TIMES], frame["measured_us"])
     for number, (_, name) in enumerate(_TIMES):
         if (place == number).any():
             yield "measured time", name, frame[place == number]
     for name, part in frame.groupby("limit"):
         yield "limit", str(name), part
+    told = frame["host"].ne("").map({False: "kernels alone", True: "with copies by the host"})
+    for name, part in frame.groupby(told):
+        yield "measured", str(name), part
     for name, part in frame.groupby("kernel"):
         yield "kernel", str(name), part
