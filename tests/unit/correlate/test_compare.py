@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from apuflow.cli import build_app
 from apuflow.core.errors import ApuflowError, ConfigError
-from apuflow.correlate import modelled
+from apuflow.correlate import tables
 from apuflow.miopen.compiler import Compiler
 
 TIMES = """workload,parameters,time_us
@@ -43,11 +43,15 @@ def test_the_preview_beside_measured_times(clang: Compiler) -> None:
     told = correlate("mi300a-like", "--budget", "0.02")
     assert "modelled: 3 measurements, second runs" in told
     assert "4.60 us (shortest single launch), 5.10 us for each launch after it" in told
-    assert "left out: 1 measurement: it executes more" in told and "left out: 1 measurement: its buffers" in told
+    assert (
+        "left out: 1 measurement: it executes more" in told and "left out: 1 measurement: its buffers" in told
+    )
     table = pd.read_csv("results/correlate/mi300a-like-preview.csv")
     assert table["measured_us"].round(6).tolist() == [4.6, 5.5, 9.7] and list(table["launches"]) == [1, 1, 2]
     assert table["overhead_us"].round(6).tolist() == [4.6, 4.6, 9.7]
-    assert table["bytes"][0] == 3 * 4 * 1024 and table["lane_operations"][1] == 16 * table["lane_operations"][0]
+    assert (
+        table["bytes"][0] == 3 * 4 * 1024 and table["lane_operations"][1] == 16 * table["lane_operations"][0]
+    )
     assert table["modelled_us"].between(0.1, 20).all()
     assert Path("results/correlate/mi300a-like-preview.svg").is_file()
     errors = pd.read_csv("results/correlate/mi300a-like-preview-errors.csv").set_index("part")
@@ -68,7 +72,7 @@ def test_rows_of_a_sweep_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
         def get(self, key: object, default: object = None) -> object:
             return {"gpu_cycles": 2100.0, "bound": "dram", "valu_thread_cycles": 64.0}
 
-    monkeypatch.setattr(modelled, "_rows", lambda *_: AnyRow())
+    monkeypatch.setattr(tables, "rows_of", lambda *_: AnyRow())
     assert "modelled: 1 measurement, first runs" in correlate("mine")
     table = pd.read_csv("results/correlate/mine-gem5-kernels.csv")
     assert table["modelled_us"].tolist() == [pytest.approx(1.0)] and table["limit"].tolist() == ["launch"]
@@ -78,7 +82,10 @@ def test_rows_of_a_sweep_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "said"),
     [
         (("mi300-like",), r"neither a machine nor a sweep[\s\S]*mi300[ax]-like"),
-        (("mi300a-like", "--engine", "gem5-kernels"), r"runs points of a sweep[\s\S]*SWEEP --engine gem5-kernels"),
+        (
+            ("mi300a-like", "--engine", "gem5-kernels"),
+            r"runs points of a sweep[\s\S]*SWEEP --engine gem5-kernels",
+        ),
         (("mi300a-like", "--engine", "gem6"), "no such engine"),
         (("mi300a-like", "--release", "v23.0"), r"cannot run this value[\s\S]*gfx942"),
     ],

@@ -46,8 +46,14 @@ def test_the_shipped_times_are_what_was_published() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (OWN.replace("time_us", "time_min"), r"another unit[\s\S]*:1[\s\S]*time_ns, time_us, time_ms, time_s"),
-        (OWN.replace("time_us", "time_us,time_ms").replace("4.9", "4.9,0.0049"), "another unit, or in several"),
+        (
+            OWN.replace("time_us", "time_min"),
+            r"another unit[\s\S]*:1[\s\S]*time_ns, time_us, time_ms, time_s",
+        ),
+        (
+            OWN.replace("time_us", "time_us,time_ms").replace("4.9", "4.9,0.0049"),
+            "another unit, or in several",
+        ),
         (OWN.replace("workload,", "name,"), r"other columns[\s\S]*name, parameters, time_us"),
         (SCRIPTS.replace("avg_ms", "avg_us"), r"other columns[\s\S]*avg_us"),
         (OWN.replace("length=1024 taps=8", ""), r"the size is missing[\s\S]*times.csv:2"),
@@ -56,7 +62,10 @@ def test_the_shipped_times_are_what_was_published() -> None:
         (OWN.replace("length=1024", "length"), "not parameters"),
         (OWN.replace("4.9", "0"), r"not a time[\s\S]*'0'"),
         (OWN.replace("4.9", "4.9 us"), "not a time"),
-        (OWN + OWN.splitlines()[1].replace("length=1024 taps=8", "taps=8 length=1024"), "same size as in line 2"),
+        (
+            OWN + OWN.splitlines()[1].replace("length=1024 taps=8", "taps=8 length=1024"),
+            "same size as in line 2",
+        ),
         (SCRIPTS + SCRIPTS.splitlines()[1], r"same size as in line 2[\s\S]*times.csv:3"),
         (SCRIPTS.replace("fir,", "fire,"), r"no workload computes this kernel[\s\S]*did you mean fir"),
         (OWN.splitlines()[0], "no measured time"),

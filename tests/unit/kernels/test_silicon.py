@@ -16,7 +16,11 @@ from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.sources import compiled_meanwhile
 from apuflow.miopen.compiler import Compiler
 
-LARGER = {"silicon_nw": {"n": 192}, "silicon_matrixtranspose": {"n": 128}, "silicon_matrixmultiplication": {"n": 64}}
+LARGER = {
+    "silicon_nw": {"n": 192},
+    "silicon_matrixtranspose": {"n": 128},
+    "silicon_matrixmultiplication": {"n": 64},
+}
 """Sizes with more than one workgroup, where the smallest measured one has one."""
 NAMES = [name for name in workload_names(ROOT) if name.startswith("silicon_")]
 

@@ -22,20 +22,24 @@ if TYPE_CHECKING:
 
 @app.command()
 def correlate(
-    places: list[str] = typer.Argument(metavar="PLACE...", help="machines, for the preview; or sweeps that ran"),
+    places: list[str] = typer.Argument(
+        metavar="PLACE...", help="machines, for the preview; or sweeps that ran"
+    ),
     measured: Path | None = typer.Option(
         None, help="measured times, CSV: workload, parameters, time_us; or what gpu_perf_scripts writes"
     ),
     engine: str | None = typer.Option(None, help="whose rows of a sweep: preview or gem5-kernels"),
     release: str = typer.Option("v24.1", help="gem5 release of the preview's machine"),
     budget: float = typer.Option(
-        4.0, min=0.001, help="millions of wavefront instructions to execute for a size at most; larger are left out"
+        4.0,
+        min=0.001,
+        help="millions of wavefront instructions to execute for a size at most; larger are left out",
     ),
     out: Path = typer.Option(Path("results/correlate"), help="directory of tables and figures"),
 ) -> None:
     """Put modelled times beside times that were measured on a real GPU, by default an MI300A's.
 
-    A machine: the preview models what was measured, in its second run. A sweep: rows of its tables, first runs.
+    On a machine the preview models the second run of what was measured. A sweep's tables have first runs.
     Written are PLACE-ENGINE.csv, .svg and .png, and PLACE-ENGINE-errors.csv.
     """
     from apuflow.core import project
@@ -67,7 +71,9 @@ def _engine(name: str | None) -> EngineName | None:
         if name == known:
             return known
     if name is not None:
-        raise ConfigError("no such engine", key="--engine", value=name, remedy=f"one of {listing([*ENGINES])}")
+        raise ConfigError(
+            "no such engine", key="--engine", value=name, remedy=f"one of {listing([*ENGINES])}"
+        )
     return None
 
 
@@ -87,13 +93,26 @@ def _show(found: Compared, console: Console) -> None:
     from apuflow.correlate.summary import rank
 
     first, later = found.launching.first * 1e6, found.launching.later * 1e6
-    run = "first runs, caches and TLBs empty" if found.first else "second runs, caches and TLBs as the first left them"
+    run = (
+        "first runs, caches and TLBs empty"
+        if found.first
+        else "second runs, caches and TLBs as the first left them"
+    )
     console.print(f"modelled: {many(len(found.table), 'measurement')}, {run}")
     console.print(
         f"launch overhead, at most: {first:.2f} us (shortest single launch), "
         f"{later:.2f} us for each launch after it (least of the rows with several)"
     )
-    numbers = ("rows", "WMAPE", "with overhead", "bias", "with overhead", "within 2x", "with overhead", "rank corr.")
+    numbers = (
+        "rows",
+        "WMAPE",
+        "with overhead",
+        "bias",
+        "with overhead",
+        "within 2x",
+        "with overhead",
+        "rank, with overhead",
+    )
     shown = table_of(("by", ""), numbers)
     for kind, name, alone, added, _ in _rows(found):
         cells = (

@@ -145,7 +145,8 @@ Constant: TypeAlias = Annotated[
 
 
 Repeat: TypeAlias = Annotated[
-    Annotated[dict[Identifier, Expression], Tag("tagged-mapping")] | Annotated[Expression, Tag("tagged-plain")],
+    Annotated[dict[Identifier, Expression], Tag("tagged-mapping")]
+    | Annotated[Expression, Tag("tagged-plain")],
     Discriminator(_form),
 ]
 
@@ -173,8 +174,8 @@ class LaunchFile(Model):
     compile: str | None = Field(None, description="arguments for clang; left out: `compile` above")
     repeat: Repeat = Field(
         1,
-        description="how many times in a row; or {NAME: times}: the launch may use NAME, which counts from 0; "
-        "of several names the last counts fastest, and its times may use those before it",
+        description="how many times in a row; or {NAME: times}: the launch may use NAME, which counts from "
+        "0; of several names the last counts fastest, and its times may use those before it",
     )
     constexprs: dict[str, Constant] = Field(
         default_factory=dict,

@@ -8,24 +8,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from apuflow.ask import question
-from apuflow.ask.api import points
 from apuflow.configure.base import did_you_mean, listing
 from apuflow.configure.loading import machine_names, sweep_names
 from apuflow.configure.point import Point
 from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.correlate.measured import Measurement
-from apuflow.correlate.modelled import (
-    LeftOut,
-    Modelled,
-    by_preview,
-    by_tables,
-    refuse_other,
-    shape_of,
-    works_of,
-)
+from apuflow.correlate.modelled import LeftOut, Modelled, shape_of, works_of
+from apuflow.correlate.previewed import by_preview, points_on
 from apuflow.correlate.summary import Overhead, overhead, table
+from apuflow.correlate.tables import by_tables
 
 
 @dataclass(frozen=True)
@@ -71,15 +63,17 @@ def compare(
     if place not in (*machines, *sweeps):
         remedy = f"{did_you_mean(place, [*machines, *sweeps])}machines: {listing(machines)}"
         raise ConfigError("neither a machine nor a sweep", key="PLACE", value=place, remedy=remedy)
-    launches = _launches(measured, root)
+    works = works_of(measured, root)
+    launches = [
+        (one.seconds, shape_of(work).launches) for one, work in zip(measured, works, strict=True) if work
+    ]
     if not launches:
         remedy = "measure kernels that a workload computes"
         raise ConfigError("no measured kernel has a workload", key="--measured", value=place, remedy=remedy)
-    launching = overhead(launches)
     if place in machines:
-        refuse_other(place, engine)
-        entries = list(by_preview(measured, place, release, budget, root))
-        point = _point(measured, place, release, root)
+        _refuse_other(place, engine)
+        point = next(iter(points_on(place, release, measured, works, root).values()))
+        entries: list[Modelled | LeftOut] = list(by_preview(measured, place, release, budget, root))
     else:
         entries, point = by_tables(measured, place, engine, root)
     modelled = [entry for entry in entries if isinstance(entry, Modelled)]
@@ -89,28 +83,12 @@ def compare(
     order = {(one.kernel, one.size): number for number, one in enumerate(measured)}
     modelled.sort(key=lambda one: order[one.measured.kernel, one.measured.size])
     left_out = tuple(entry for entry in entries if isinstance(entry, LeftOut))
-    first = modelled[0]
+    first, launching = modelled[0], overhead(launches)
     return Compared(place, first.engine, table(modelled, launching), left_out, launching, point, first.first)
 
 
-def _launches(measured: Sequence[Measurement], root: Path) -> list[tuple[float, int]]:
-    """Seconds and launches of each measurement that a workload computes."""
-    works = works_of(measured, root)
-    return [
-        (one.seconds, shape_of(work).launches)
-        for one, work in zip(measured, works, strict=True)
-        if work is not None
-    ]
-
-
-def _point(measured: Sequence[Measurement], machine: str, release: str, root: Path) -> Point:
-    workload = next(one.workload for one in measured if one.workload)
-    content = {
-        "description": "apuflow correlate",
-        "engines": ["preview"],
-        "release": release,
-        "machine": machine,
-        "workloads": [workload],
-    }
-    [point, *_] = points(question.question(content, root), workload, root)
-    return point
+def _refuse_other(machine: str, engine: EngineName | None) -> None:
+    if engine not in (None, "preview"):
+        remedy = f"run a sweep with machine: {machine}, then apuflow correlate SWEEP --engine {engine}"
+        message = "this engine runs points of a sweep, not here"
+        raise ConfigError(message, key="--engine", value=engine, remedy=remedy)

@@ -89,7 +89,9 @@ def _of_facts(point: Point, gpu: Gpu) -> Iterator[Difference]:
     if gpu.memory_bandwidth:
         bandwidth = built.directories * built.dram.peak_bytes_per_ns
         options_dram = "num-dirs (powers of two), mem-type"
-        yield Difference("memory", f"{gpu.memory_bandwidth:,.0f} GB/s", f"{bandwidth:,.0f} GB/s", options_dram)
+        yield Difference(
+            "memory", f"{gpu.memory_bandwidth:,.0f} GB/s", f"{bandwidth:,.0f} GB/s", options_dram
+        )
 
 
 def _size(text: str) -> str:

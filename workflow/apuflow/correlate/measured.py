@@ -1,9 +1,9 @@
 """Times that were measured on a real GPU, from a CSV file in one of two forms.
 
-``workload, parameters, time_UNIT``: a workload of ``configs/workloads``, its parameters as ``n=1024 taps=8``, the
-time in ns, us, ms or s. ``kernel_name, problem_size, avg_ms``: what the programs of MGPUSim's ``gpu_perf_scripts``
-write; ``gpu_perf_scripts.csv`` says which workload and parameters each of their names and sizes is. Other columns
-are not read.
+``workload, parameters, time_UNIT``: a workload of ``configs/workloads``, its parameters as ``n=1024 taps=8``,
+the time in ns, us, ms or s. ``kernel_name, problem_size, avg_ms``: what the programs of MGPUSim's
+``gpu_perf_scripts`` write; ``gpu_perf_scripts.csv`` says which workload and parameters a name and size are.
+Other columns are not read.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def read(file: Path) -> list[Measurement]:
     """The measurements of a file, in its order.
 
     Raises:
-        ConfigError: no such file, other columns or units, a row without a size or time, a size or kernel that is
-            not known, or two rows of the same size.
+        ConfigError: no such file, other columns or units, a row without a size or time, a size or kernel that
+            is not known, or two rows of the same size.
     """
     try:
         with file.open(newline="", encoding="utf-8") as text:
@@ -70,7 +70,9 @@ def read(file: Path) -> list[Measurement]:
             parse = _parser(header, file)
             found = [_row(parse, row, file, reader.line_num) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"cannot read measured times: {error}", file=file, remedy="name a CSV file") from None
+        raise ConfigError(
+            f"cannot read measured times: {error}", file=file, remedy="name a CSV file"
+        ) from None
     if not found:
         raise ConfigError("no measured time", file=file, remedy=f"rows below the columns {_FORMS}")
     _refuse_duplicates(found, file)
@@ -87,12 +89,16 @@ def _parser(header: Sequence[str], file: Path) -> _Parser:
     if {*_OWN} <= {*header} and len(times) == 1:
         return lambda row, where: _own(row, where, times[0])
     wrong = "a time in another unit, or in several" if {*_OWN} <= {*header} else "other columns"
-    raise ConfigError(wrong, file=f"{file}:1", key="columns", value=", ".join(header), remedy=f"columns {_FORMS}")
+    raise ConfigError(
+        wrong, file=f"{file}:1", key="columns", value=", ".join(header), remedy=f"columns {_FORMS}"
+    )
 
 
 def _row(parse: _Parser, row: Mapping[str, str], file: Path, line: int) -> tuple[Measurement, int]:
     where = f"{file}:{line}"
-    return parse({name: (text or "").strip() for name, text in row.items() if isinstance(name, str)}, where), line
+    return parse(
+        {name: (text or "").strip() for name, text in row.items() if isinstance(name, str)}, where
+    ), line
 
 
 def _own(row: Mapping[str, str], where: str, unit: str) -> Measurement:
@@ -116,8 +122,12 @@ def _of_scripts(row: Mapping[str, str], where: str) -> Measurement:
     kernel, size = row["kernel_name"], row["problem_size"]
     known = _sizes()
     if kernel not in known:
-        remedy = f"{did_you_mean(kernel, known)}known: {listing(known)}; or columns {', '.join(_OWN)} and a time"
-        raise ConfigError("no workload computes this kernel", file=where, key="kernel_name", value=kernel, remedy=remedy)
+        remedy = (
+            f"{did_you_mean(kernel, known)}known: {listing(known)}; or columns {', '.join(_OWN)} and a time"
+        )
+        raise ConfigError(
+            "no workload computes this kernel", file=where, key="kernel_name", value=kernel, remedy=remedy
+        )
     form = known[kernel]
     if not size:
         remedy = f"a size as {form.shape}"
@@ -125,7 +135,11 @@ def _of_scripts(row: Mapping[str, str], where: str) -> Measurement:
     names = form.pattern.fullmatch(size)
     if names is None:
         raise ConfigError(
-            "not a size of this kernel", file=where, key="problem_size", value=size, remedy=f"written as {form.shape}"
+            "not a size of this kernel",
+            file=where,
+            key="problem_size",
+            value=size,
+            remedy=f"written as {form.shape}",
         )
     numbers = {name: int(text) for name, text in names.groupdict().items()}
     pairs = (part.split("=") for part in form.parameters.split())
@@ -140,7 +154,9 @@ def _seconds(text: str, unit: float, where: str, key: str) -> float:
     except ValueError:
         number = math.nan
     if not 0.0 < number < math.inf:
-        raise ConfigError("not a time", file=where, key=key, value=text, remedy="a number above 0, without a unit")
+        raise ConfigError(
+            "not a time", file=where, key=key, value=text, remedy="a number above 0, without a unit"
+        )
     return number * unit
 
 

@@ -1,8 +1,8 @@
 """How far modelled times are from measured ones: errors, order, launch overhead.
 
-WMAPE is the sum of the absolute errors over the sum of the measured times: long rows decide it. Bias is the sum of
-the modelled times over that of the measured ones, minus 1. Spearman's rank correlation is of modelled and measured
-times.
+WMAPE is the sum of the absolute errors over the sum of the measured times: long rows decide it. Bias is the
+sum of the modelled times over that of the measured ones, minus 1. Rank correlation is Spearman's, of modelled
+and measured times.
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ def groups(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     for number, (_, name) in enumerate(_TIMES):
         if (place == number).any():
             yield "measured time", name, frame[place == number]
-    for name, part in frame.groupby("limit"):
-        yield "limit", str(name), part
+    for limit, part in frame.groupby("limit"):
+        yield "limit", str(limit), part
     told = frame["host"].ne("").map({False: "kernels alone", True: "with copies by the host"})
-    for name, part in frame.groupby(told):
-        yield "measured", str(name), part
-    for name, part in frame.groupby("kernel"):
-        yield "kernel", str(name), part
+    for measured, part in frame.groupby(told):
+        yield "measured", str(measured), part
+    for kernel, part in frame.groupby("kernel"):
+        yield "kernel", str(kernel), part

@@ -25,10 +25,6 @@ BATCH: Final = 256
 """Wavefronts that start together."""
 PATIENCE: Final = 20_000
 """Blocks that wavefronts run before others get a turn, so that they may wait for each other."""
-class TooLong(EngineError):
-    """A launch has executed more wavefront instructions than it may."""
-
-
 LIMIT: Final = 2_000_000_000
 """Wavefront instructions of a launch."""
 _ARGUMENT_BYTES: Final = 8192
@@ -36,6 +32,10 @@ _PACKET: Final = struct.Struct("<HHHHHHIIIIIQQ")
 """hsa_kernel_dispatch_packet_t (HSA Runtime Programmer's Reference Manual)."""
 _SLOTS: Final = 4
 """Batches that have private memory at once."""
+
+
+class TooLong(EngineError):
+    """A launch has executed more wavefront instructions than it may."""
 
 
 @dataclass(frozen=True)

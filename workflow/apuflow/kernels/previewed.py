@@ -89,9 +89,7 @@ def profiles_of(
     return tuple(map(_profile, json.loads(kept.read_text(encoding="utf-8"))))
 
 
-def _traced(
-    program: OwnProgram, gfx: str, root: Path, limit: int, total: int | None
-) -> Sequence[Traced]:
+def _traced(program: OwnProgram, gfx: str, root: Path, limit: int, total: int | None) -> Sequence[Traced]:
     program = replace(program, outputs=())
     with ExitStack() as stack:
         codes = {
