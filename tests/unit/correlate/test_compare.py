@@ -68,6 +68,11 @@ def test_rows_of_a_sweep_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"no row of engine gem5-kernels[\s\S]*results/mine/report.html"):
         correlate("mine")
 
+    text = Path("configs/sweeps/mine.yaml").read_text()
+    Path("configs/sweeps/varied.yaml").write_text(text.replace("axes: {", "axes: {num-compute-units: [4, 8], "))
+    with pytest.raises(ConfigError, match="of several machines"):
+        correlate("varied")
+
     class AnyRow(dict[str, object]):
         def get(self, key: object, default: object = None) -> object:
             return {"gpu_cycles": 2100.0, "bound": "dram", "valu_thread_cycles": 64.0}

@@ -14,6 +14,7 @@ from apuflow.core.engines import EngineName
 from apuflow.core.errors import ConfigError
 from apuflow.correlate.measured import Measurement
 from apuflow.correlate.modelled import LeftOut, Modelled, bytes_of, clock_of, shape_of, works_of
+from apuflow.preview.machine import OPTIONS
 from apuflow_analysis.tables import store
 
 
@@ -60,7 +61,7 @@ def _canonical(point: Point) -> str:
 
 def _refuse_several(points: Sequence[Point], sweep: str) -> None:
     """Refuse points that differ in more than what they run: one table is of one machine."""
-    machines = {(point.release, *sorted((k, str(v)) for k, v in point.options.items())) for point in points}
+    machines = {(point.release, *(str(point.options.get(name)) for name in OPTIONS)) for point in points}
     if len(machines) > 1:
         remedy = "exclude all but one machine of the sweep, or name another sweep"
         raise ConfigError("its points are of several machines", key="sweep", value=sweep, remedy=remedy)
