@@ -121,12 +121,16 @@ def _show(found: Compared, console: Console) -> None:
         )
         shown.add_row(kind, name, str(alone.rows), *cells)
     console.print(shown)
-    model = _correlation(rank(found.table, "modelled_with_overhead_us"))
-    lanes, size = (_correlation(rank(found.table, column)) for column in ("lane_operations", "bytes"))
-    console.print(
-        f"rank correlation with the measured times: model {model}, vector lane operations alone {lanes}, "
-        f"bytes of the launches' buffers alone {size}"
+    orders = (
+        *(("kernels alone", "modelled_us"), ("with overhead", "modelled_with_overhead_us")),
+        *(
+            ("vector lane operations alone", "lane_operations"),
+            ("bytes of the launches' buffers alone", "bytes"),
+        ),
+        ("number of launches alone", "launches"),
     )
+    told = ", ".join(f"{name} {_correlation(rank(found.table, column))}" for name, column in orders)
+    console.print(f"rank correlation with the measured times: {told}")
     for why, count in Counter(each.why for each in found.left_out).items():
         console.print(f"left out: {many(count, 'measurement')}: {why}")
 
