@@ -32,7 +32,8 @@ class Overhead(NamedTuple):
 
     Attributes:
         first: the shortest measured time of a single launch.
-        later: of each launch after the first: the least that a row of several launches leaves for each.
+        later: of each launch after the first: the least that a row of several launches leaves for each, and no
+            more than ``first``.
     """
 
     first: float
@@ -52,7 +53,7 @@ def overhead(times: Sequence[tuple[float, int]]) -> Overhead:
     single = [seconds for seconds, launches in times if launches == 1]
     first = min(single, default=min(seconds / launches for seconds, launches in times))
     several = [(seconds - first) / (launches - 1) for seconds, launches in times if launches > 1]
-    return Overhead(first, max(0.0, min(several, default=first)))
+    return Overhead(first, max(0.0, min([first, *several])))
 
 
 def table(modelled: Sequence[Modelled], launching: Overhead) -> pd.DataFrame:
