@@ -32,8 +32,8 @@ class Overhead(NamedTuple):
 
     Attributes:
         first: the shortest measured time of a single launch.
-        later: of each launch after the first: the least that a row of several launches leaves for each, and no
-            more than ``first``.
+        later: of each launch after the first: the least that a row of several launches leaves for each, and
+            no more than ``first``.
     """
 
     first: float
