@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -81,6 +82,8 @@ def test_rows_of_a_sweep_that_ran(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(tables, "rows_of", lambda *_: AnyRow())
     assert "modelled: 1 measurement, first runs" in correlate("mine")
+    [row] = json.loads(correlate("mine", "--json").partition("written: ")[0])
+    assert row["place"] == "mine" and row["kernel"] == "silicon_vectoradd"
     table = pd.read_csv("results/correlate/mine-gem5-kernels.csv")
     assert table["modelled_us"].tolist() == [pytest.approx(1.0)] and table["limit"].tolist() == ["launch"]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import CHECK, app, complete
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core.engines import EngineName
 from apuflow.core.words import many
 
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from apuflow.correlate.compared import Compared
+    from apuflow.correlate.hardware import Gpu
     from apuflow.correlate.summary import Errors
 
 
-@app.command()
+@app.command(rich_help_panel=CHECK)
 def correlate(
     places: list[str] = typer.Argument(
         metavar="PLACE...", help="machines, for the preview; or sweeps that ran"
@@ -29,19 +31,25 @@ def correlate(
         None, help="measured times, CSV: workload, parameters, time_us; or what gpu_perf_scripts writes"
     ),
     engine: str | None = typer.Option(None, help="whose rows of a sweep: preview or gem5-kernels"),
-    release: str = typer.Option("v24.1", help="gem5 release of the preview's machine"),
+    release: str = typer.Option(
+        "v24.1", help="gem5 release of the preview's machine", autocompletion=complete.release
+    ),
     budget: float = typer.Option(
         4.0,
         min=0.001,
         help="millions of wavefront instructions to execute for a size at most; larger are left out",
     ),
     out: Path = typer.Option(Path("results/correlate"), help="directory of tables and figures"),
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Put modelled times beside times that were measured on a real GPU, by default an MI300A's.
 
     On a machine the preview models the second run of what was measured. A sweep's tables have first runs.
     Written are PLACE-ENGINE.csv, .svg and .png, and PLACE-ENGINE-errors.csv.
     """
+    import pandas as pd
+
     from apuflow.core import project
     from apuflow.core.terminal import terminal_console
     from apuflow.correlate.compared import compare
@@ -50,16 +58,20 @@ def correlate(
 
     file = measured or project.place("data/silicon") / "mi300a.csv"
     times, gpu = read(file), read_gpu(file)
-    console = terminal_console()
-    for place in places:
-        found = compare(
-            place, times, engine=_engine(engine), release=release, budget=round(budget * 1e6), root=Path()
-        )
-        named = f"{gpu.gpu} ({file.name})" if gpu else str(file)
-        console.print(f"{place}, engine {found.engine}, beside {named}")
-        _show(found, console)
-        _show_differences(found, file, console)
-        _write(found, out / f"{place}-{found.engine}", named, console)
+    named = f"{gpu.gpu} ({file.name})" if gpu else str(file)
+    chosen, most = _engine(engine), round(budget * 1e6)
+    found = [compare(each, times, engine=chosen, release=release, budget=most) for each in places]
+    written = [path for each in found for path in _write(each, out, named)]
+
+    def show() -> None:
+        console = terminal_console()
+        for each in found:
+            console.print(f"{each.place}, engine {each.engine}, beside {named}")
+            _show(each, console)
+            _show_differences(each, gpu, console)
+
+    give(pd.concat([each.table.assign(place=each.place) for each in found]), as_json, csv, show)
+    typer.echo("written: " + ", ".join(map(str, written)), err=as_json)
 
 
 def _engine(name: str | None) -> EngineName | None:
@@ -139,22 +151,24 @@ def _correlation(value: float | None) -> str:
     return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
-def _show_differences(found: Compared, file: Path, console: Console) -> None:
+def _show_differences(found: Compared, gpu: Gpu | None, console: Console) -> None:
     from apuflow.core.terminal import table_of
-    from apuflow.correlate.hardware import differences, read_gpu
+    from apuflow.correlate.hardware import differences
 
     shown = table_of(("not alike", "measured GPU", "machine"), (), ("nearest options",))
-    for each in differences(found.point, read_gpu(file)):
+    for each in differences(found.point, gpu):
         shown.add_row(*each)
     console.print(shown)
 
 
-def _write(found: Compared, stem: Path, named: str, console: Console) -> None:
+def _write(found: Compared, out: Path, named: str) -> list[Path]:
+    """Table, figure and errors of a place; the files that were written."""
     import pandas as pd
 
     from apuflow.core.files import write_csv
     from apuflow_analysis.figures.correlation import write_correlation
 
+    stem = out / f"{found.place}-{found.engine}"
     notes = [
         f"measured: {named}; modelled: {found.place}, engine {found.engine}",
         f"{len(found.table)} measurements; left out: {len(found.left_out)}",
@@ -171,4 +185,4 @@ def _write(found: Compared, stem: Path, named: str, console: Console) -> None:
     ]
     summary = stem.with_name(f"{stem.name}-errors.csv")
     write_csv(summary, pd.DataFrame(rows))
-    console.print("written: " + ", ".join(map(str, [*paths, summary])))
+    return [*paths, summary]
