@@ -1,0 +1,55 @@
+"""The energy of a run as formulas of metrics: by part, in all, and its product with time.
+
+Of each part the lowest and the highest over the files of coefficients that cover it; their sums are the interval
+of the whole, ``energy`` lies in its middle. Leakage, clocks, standby and the CPUs are in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apuflow_analysis.energy.coefficients import PARTS, Source, shipped
+
+GROUP = "energy"
+LABEL = "relative; not validated on AMD"
+ENDS = ("low", "high")
+_OF_GEM5 = "dram_command_energy * gpu_dram_share"
+"""gem5's own DRAM energy: the GPU's share of it."""
+
+
+def energy_columns(part: str | None = None) -> tuple[str, str]:
+    """Names of the metrics of both ends; None: of all parts together."""
+    stem = f"energy_{part}" if part is not None else "energy"
+    return f"{stem}_low", f"{stem}_high"
+
+
+def part_formula(part: str, end: str, sources: Sequence[Source]) -> str:
+    """Joules of a part at one end of the interval; NaN where no file covers it."""
+    found = [f"({text})" for source in sources if (text := source.formula(part)) is not None]
+    text = f"{end}est({', '.join(found)})" if found else "nan"
+    return f"1e-12 * {f'known({_OF_GEM5}, {text})' if part == 'dram' else text}"
+
+
+def rows() -> list[list[str]]:
+    """The metrics of energy, as rows of ``metrics.csv``."""
+    sources = shipped()
+    named = "files in analysis/apuflow_analysis/energy/coefficients"
+    found = [
+        _row(name, "J", part_formula(part, end, sources), f"{meaning}, {end}est of the files", named)
+        for part, meaning in PARTS.items()
+        for name, end in zip(energy_columns(part), ENDS, strict=True)
+    ]
+    for k, name in enumerate(energy_columns()):
+        total = " + ".join(energy_columns(part)[k] for part in PARTS)
+        found.append(_row(name, "J", total, f"dynamic energy of the GPU and its DRAM, {ENDS[k]} end", named))
+    found.append(
+        _row("energy", "J", "(energy_low + energy_high) / 2", "the middle of the interval", named)
+    )
+    for suffix in ("_low", "_high", ""):
+        text = f"energy{suffix} * gpu_active_ticks / sim_freq"
+        found.append(_row(f"edp{suffix}", "J*s", text, f"energy{suffix} times gpu_time", named))
+    return found
+
+
+def _row(name: str, unit: str, formula: str, meaning: str, source: str) -> list[str]:
+    return [GROUP, name, unit, "0", "inf", formula, meaning, LABEL, source]
