@@ -13,8 +13,7 @@ from apuflow_analysis.energy.coefficients import PARTS, Source, shipped
 GROUP = "energy"
 LABEL = "relative; not validated on AMD"
 ENDS = ("low", "high")
-_OF_GEM5 = "dram_command_energy * gpu_dram_share"
-"""gem5's own DRAM energy: the GPU's share of it."""
+GEM5 = "gem5"
 
 
 def energy_columns(part: str | None = None) -> tuple[str, str]:
@@ -27,7 +26,13 @@ def part_formula(part: str, end: str, sources: Sequence[Source]) -> str:
     """Joules of a part at one end of the interval; NaN where no file covers it."""
     found = [f"({text})" for source in sources if (text := source.formula(part)) is not None]
     text = f"{end}est({', '.join(found)})" if found else "nan"
-    return f"1e-12 * {f'known({_OF_GEM5}, {text})' if part == 'dram' else text}"
+    own = from_gem5(part)
+    return f"1e-12 * {text if own is None else f'known({own}, {text})'}"
+
+
+def from_gem5(part: str) -> str | None:
+    """Picojoules of a part as gem5 knows them: the GPU's share of the DRAM's own; None: it knows none."""
+    return "dram_command_energy * gpu_dram_share" if part == "dram" else None
 
 
 def rows() -> list[list[str]]:

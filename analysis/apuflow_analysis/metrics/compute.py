@@ -120,7 +120,7 @@ def compute(frame: pd.DataFrame) -> pd.DataFrame:
 
 def evaluate(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], list[str]]:
     """All metrics of so many rows, and the flags of each row, as ``compute`` appends them."""
-    columns = _Columns(given, rows)
+    columns = Columns(given, rows)
     values = np.empty((len(METRICS), rows))
     low, high = np.empty((len(METRICS), 1)), np.empty((len(METRICS), rows))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -140,7 +140,7 @@ def evaluate(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], lis
     return dict(zip(NAMES, values, strict=True)), [";".join(row) for row in flags]
 
 
-class _Columns(dict[str, Any]):
+class Columns(dict[str, Any]):
     """What formulas see: columns as float arrays, sizes, shared quantities, functions."""
 
     def __init__(self, given: Mapping[str, Any], rows: int) -> None:

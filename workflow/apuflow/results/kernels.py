@@ -16,7 +16,7 @@ from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION, is_batch
 from apuflow.core.errors import AnalysisError
-from apuflow.core.record import BatchRecord, read_run
+from apuflow.core.record import BatchRecord, read, read_run
 from apuflow.core.units import size_bytes
 from apuflow.launcher.plan import SGEMM
 from apuflow.plan.campaign import Campaign
@@ -26,6 +26,19 @@ from apuflow_analysis.metrics import compute
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.kernels import kernel_table
 from apuflow_analysis.tables.records import COMPLETED, judgement
+
+
+def run_kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
+    """A row per kernel of a run or of a preview batch, and the axes that tell the batch's points apart.
+
+    Raises:
+        AnalysisError: the run has no kernels to tell apart (``kernel_table``).
+    """
+    record = read(run / "run.json")
+    if isinstance(record, BatchRecord):
+        table = preview_kernel_table(run, record)
+        return table, list(table.attrs["axes"])
+    return kernel_table(run), []
 
 
 def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:

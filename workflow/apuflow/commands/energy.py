@@ -1,0 +1,74 @@
+"""``apuflow energy`` shows the energy of a table or run by part, over files of coefficients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from apuflow.commands import app
+from apuflow.core.errors import ApuflowError
+from apuflow.core.files import write_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@app.command()
+def energy(
+    table: Annotated[Path, typer.Argument(help="A result table (.csv, .parquet) or a run directory.")],
+    coefficients: Annotated[
+        list[Path] | None,
+        typer.Option("--coefficients", help="A file of your own, in the place of apuflow's; several: an interval."),
+    ] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Of a run: kernel by kernel.")] = False,
+    csv: Annotated[Path | None, typer.Option(help="Write all columns here, one per file of coefficients.")] = None,
+) -> None:
+    """Show the energy of each row by part, as an interval over files of coefficients.
+
+    Energies are relative; they were not validated on AMD.
+    """
+    from apuflow.core.terminal import Entry, stacked, terminal_console
+    from apuflow_analysis.energy.coefficients import PARTS, shipped
+    from apuflow_analysis.energy.formulas import LABEL
+    from apuflow_analysis.energy.tables import WHOLE, by_part, sources_of
+
+    sources = sources_of(coefficients) if coefficients else shipped()
+    frame = _rows(table, kernels)
+    found = by_part(frame, sources)
+    named = list(found.columns[: found.columns.get_loc("part")])
+    shown = [WHOLE, *(part for part in PARTS if found.loc[found["part"] == part, "high"].max() > 0)]
+    entries = []
+    for key, rows in found.groupby(named, sort=False, dropna=False):
+        cells = rows.set_index("part")
+        told = ", ".join(str(value) for value in key if value not in ("", None))
+        entries.append(Entry(told, [_cell(cells.loc[part, "low"], cells.loc[part, "high"]) for part in shown]))
+    console = terminal_console()
+    console.print(stacked([f"{part} (uJ)" for part in shown], entries))
+    console.print(f"{LABEL}. Interval over {'; '.join(source.title for source in sources)}.")
+    write_csv(csv, found)
+
+
+def _rows(path: Path, kernels: bool) -> pd.DataFrame:
+    """The rows with counters of a table, a run or its kernels."""
+    if path.is_dir():
+        if kernels:
+            from apuflow.results.kernels import run_kernels
+
+            return run_kernels(path)[0]
+        from apuflow_analysis.tables.tables import build
+
+        return build([path])
+    if kernels:
+        remedy = "give a run directory, as runs/gem5-kernels/WORKLOAD/POINT"
+        raise ApuflowError("a table has no kernels", file=path, key="--kernels", remedy=remedy)
+    from apuflow_analysis.tables.store import read
+
+    return read(path)
+
+
+def _cell(low: float, high: float) -> str:
+    if low != low or high != high:
+        return "-"
+    return f"{low * 1e6:.3g}" if low == high else f"{low * 1e6:.3g} to {high * 1e6:.3g}"
