@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,13 +39,14 @@ def energy(
     found = by_part(frame, sources)
     named = list(found.columns[: found.columns.get_loc("part")])
     shown = [WHOLE, *(part for part in PARTS if found.loc[found["part"] == part, "high"].max() > 0)]
+    scale, unit = _unit(float(found.loc[found["part"] == WHOLE, "high"].max()))
     entries = []
     for key, rows in found.groupby(named, sort=False, dropna=False):
         cells = rows.set_index("part")
         told = ", ".join(str(value) for value in key if value not in ("", None))
-        entries.append(Entry(told, [_cell(cells.loc[part, "low"], cells.loc[part, "high"]) for part in shown]))
+        entries.append(Entry(told, [_cell(cells.loc[part], scale) for part in shown]))
     console = terminal_console()
-    console.print(stacked([f"{part} (uJ)" for part in shown], entries))
+    console.print(stacked([f"{part} ({unit})" for part in shown], entries))
     console.print(f"{LABEL}. Interval over {'; '.join(source.title for source in sources)}.")
     write_csv(csv, found)
 
@@ -68,7 +69,14 @@ def _rows(path: Path, kernels: bool) -> pd.DataFrame:
     return read(path)
 
 
-def _cell(low: float, high: float) -> str:
+def _unit(largest: float) -> tuple[float, str]:
+    """A unit in which the largest energy has one to three digits before the point."""
+    units = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ"))
+    return next((one for one in units if largest >= one[0]), units[-1])
+
+
+def _cell(ends: pd.Series[Any], scale: float) -> str:
+    low, high = float(ends["low"]) / scale, float(ends["high"]) / scale
     if low != low or high != high:
         return "-"
-    return f"{low * 1e6:.3g}" if low == high else f"{low * 1e6:.3g} to {high * 1e6:.3g}"
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
