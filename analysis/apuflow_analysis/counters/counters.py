@@ -29,8 +29,8 @@ _NETWORK = "ruby.network.msg_"
 CACHES = tuple(counter.name for counter in COUNTERS if _CACHE.search(counter.stats))
 """Counters of cache accesses, which some releases do not reset with the other statistics."""
 NETWORK = tuple(counter.name for counter in COUNTERS if counter.stats.startswith(_NETWORK))
-"""Counters of the simple network. ``Switch::resetStats`` (src/mem/ruby/network/simple/Switch.cc) leaves them as
-they are in every release from v21.1 to v24.1."""
+"""Counters of the simple network. ``Switch::resetStats`` (src/mem/ruby/network/simple/Switch.cc) leaves them
+as they are in every release from v21.1 to v24.1."""
 OF_SIMPLE_NETWORK = "system.ruby.network.ext_links0.int_node.percent_links_utilized"
 """A row that the simple network always prints, and garnet never."""
 DRAM_ENERGY = ("dram_command_energy", "dram_background_energy")

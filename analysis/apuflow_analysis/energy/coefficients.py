@@ -46,7 +46,7 @@ class Coefficient:
         count: expression over counters and quantities of metrics: how often it is spent.
         picojoules: each time.
         meaning: what the source says that it is, and what of it was assumed.
-        sram, size: the cache that it belongs to (``SRAMS``) and the size in bytes that ``picojoules`` holds for.
+        sram, size: the cache that it belongs to (``SRAMS``), and the bytes that ``picojoules`` holds for.
         without: a quantity that must be 0: the file says nothing about it.
     """
 
@@ -102,7 +102,10 @@ def load(file: Path) -> Source:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = getattr(error, "strerror", None) or getattr(error, "problem", None) or str(error)
-        message, remedy = f"the coefficients cannot be read: {reason}", "give a YAML file (docs/howto/energy.md)"
+        message, remedy = (
+            f"the coefficients cannot be read: {reason}",
+            "give a YAML file (docs/howto/energy.md)",
+        )
         raise AnalysisError(message, file=file, remedy=remedy) from None
     _check_keys(content, _KEYS, (), file, "")
     listed = content["coefficients"]

@@ -1,7 +1,7 @@
 """The energy of a run as formulas of metrics: by part, in all, and its product with time.
 
-Of each part the lowest and the highest over the files of coefficients that cover it; their sums are the interval
-of the whole, ``energy`` lies in its middle. Leakage, clocks, standby and the CPUs are in none of them.
+Of each part the lowest and the highest over the files of coefficients that cover it; their sums are the
+interval of the whole, ``energy`` lies in its middle. None holds leakage, clocks, standby or the CPUs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from apuflow_analysis.energy.coefficients import PARTS, Source, shipped
 
 GROUP = "energy"
 LABEL = "relative; not validated on AMD"
+JOULE = "relative J"
+"""Unit: no energy is without its label."""
 ENDS = ("low", "high")
 GEM5 = "gem5"
 
@@ -40,19 +42,19 @@ def rows() -> list[list[str]]:
     sources = shipped()
     named = "files in analysis/apuflow_analysis/energy/coefficients"
     found = [
-        _row(name, "J", part_formula(part, end, sources), f"{meaning}, {end}est of the files", named)
+        _row(name, JOULE, part_formula(part, end, sources), f"{meaning}, {end}est of the files", named)
         for part, meaning in PARTS.items()
         for name, end in zip(energy_columns(part), ENDS, strict=True)
     ]
     for k, name in enumerate(energy_columns()):
         total = " + ".join(energy_columns(part)[k] for part in PARTS)
-        found.append(_row(name, "J", total, f"dynamic energy of the GPU and its DRAM, {ENDS[k]} end", named))
-    found.append(
-        _row("energy", "J", "(energy_low + energy_high) / 2", "the middle of the interval", named)
-    )
+        found.append(
+            _row(name, JOULE, total, f"dynamic energy of the GPU and its DRAM, {ENDS[k]} end", named)
+        )
+    found.append(_row("energy", JOULE, "(energy_low + energy_high) / 2", "the middle of the interval", named))
     for suffix in ("_low", "_high", ""):
         text = f"energy{suffix} * gpu_active_ticks / sim_freq"
-        found.append(_row(f"edp{suffix}", "J*s", text, f"energy{suffix} times gpu_time", named))
+        found.append(_row(f"edp{suffix}", f"{JOULE}*s", text, f"energy{suffix} times gpu_time", named))
     return found
 
 

@@ -150,6 +150,7 @@ class Columns(dict[str, Any]):
             self[f"{name}_ticks"] = self._clock(name)
 
     def evaluate(self, formula: str) -> Any:
+        """The value of a formula in every row; NaN where a column is missing."""
         return eval(_code(formula), {"__builtins__": {}}, self)
 
     def __missing__(self, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,10 +20,14 @@ def energy(
     table: Annotated[Path, typer.Argument(help="A result table (.csv, .parquet) or a run directory.")],
     coefficients: Annotated[
         list[Path] | None,
-        typer.Option("--coefficients", help="A file of your own, in the place of apuflow's; several: an interval."),
+        typer.Option(
+            "--coefficients", help="A file of your own, in the place of apuflow's; several: an interval."
+        ),
     ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Of a run: kernel by kernel.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Write all columns here, one per file of coefficients.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write all columns here, one per file of coefficients.")
+    ] = None,
 ) -> None:
     """Show the energy of each row by part, as an interval over files of coefficients.
 
@@ -32,7 +36,7 @@ def energy(
     from apuflow.core.terminal import Entry, stacked, terminal_console
     from apuflow_analysis.energy.coefficients import PARTS, shipped
     from apuflow_analysis.energy.formulas import LABEL
-    from apuflow_analysis.energy.tables import WHOLE, by_part, sources_of
+    from apuflow_analysis.tables.energy import WHOLE, by_part, sources_of
 
     sources = sources_of(coefficients) if coefficients else shipped()
     frame = _rows(table, kernels)
@@ -42,9 +46,9 @@ def energy(
     scale, unit = _unit(float(found.loc[found["part"] == WHOLE, "high"].max()))
     entries = []
     for key, rows in found.groupby(named, sort=False, dropna=False):
-        cells = rows.set_index("part")
+        cells = rows.set_index("part")[["low", "high"]].astype(float)
         told = ", ".join(str(value) for value in key if value not in ("", None))
-        entries.append(Entry(told, [_cell(cells.loc[part], scale) for part in shown]))
+        entries.append(Entry(told, [_cell(*cells.loc[part].to_list(), scale) for part in shown]))
     console = terminal_console()
     console.print(stacked([f"{part} ({unit})" for part in shown], entries))
     console.print(f"{LABEL}. Interval over {'; '.join(source.title for source in sources)}.")
@@ -75,8 +79,8 @@ def _unit(largest: float) -> tuple[float, str]:
     return next((one for one in units if largest >= one[0]), units[-1])
 
 
-def _cell(ends: pd.Series[Any], scale: float) -> str:
-    low, high = float(ends["low"]) / scale, float(ends["high"]) / scale
+def _cell(low: float, high: float, scale: float) -> str:
+    low, high = low / scale, high / scale
     if low != low or high != high:
         return "-"
     return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

@@ -1,10 +1,9 @@
-"""A run of gem5 over time: its kernels, workgroups on compute units, and what each dump of statistics counts."""
+"""A run of gem5 over time: kernels, workgroups on compute units, and what each dump of statistics counts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -77,7 +76,7 @@ def _windows(dumps: Sequence[Counters]) -> list[tuple[float, float]]:
 def _kernels(
     record: RunRecord, dumps: Sequence[Counters], windows: Sequence[tuple[float, float]]
 ) -> Iterator[Span]:
-    """The kernels: from gem5's trace of dispatches, else the active time at the end of dumps that launched."""
+    """The kernels: from gem5's trace of dispatches, else the active time at the end of each dump with one."""
     names = [launch.kernel for launch in record.launches]
     traced = [one for one in record.dispatches if one.launched is not None and one.completed is not None]
     if traced:
@@ -132,7 +131,8 @@ def _add_counters(
         if not any(steps):
             continue
         named = dict.fromkeys((name for step in steps for name in step), 0.0)
-        for (window, step), following in pairwise([*zip(windows, steps, strict=True), None]):
+        begins = [*(window[0] for window in windows[1:]), math.inf]
+        for window, step, following in zip(windows, steps, begins, strict=True):
             trace.counter(process, title, window[0], named | step)
-            if following is None or following[0][0] > window[1]:
+            if following > window[1]:
                 trace.counter(process, title, window[1], named)

@@ -1,7 +1,7 @@
 """Events of a trace in the JSON form that Perfetto and Chrome read.
 
-Source: "Trace Event Format" (Chromium), JSON object format: complete events (``X``), counters (``C``) and names
-of processes and threads (``M``); times are microseconds.
+Source: "Trace Event Format" (Chromium), JSON object format: complete events (``X``), counters (``C``) and
+names of processes and threads (``M``); times are microseconds.
 """
 
 from __future__ import annotations

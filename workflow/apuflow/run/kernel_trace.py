@@ -129,8 +129,10 @@ def parse_trace(lines: Iterable[str]) -> tuple[DispatchRecord, ...]:
 
 
 def read_workgroups(file: Path) -> tuple[Workgroup, ...]:
-    """The workgroups of a trace that ended, in that order: ``Shader::dispatchWorkgroups`` in
-    src/gpu-compute/shader.cc and ``GPUDispatcher::notifyWgCompl`` in dispatcher.cc say when.
+    """The workgroups of a trace that ended, in that order.
+
+    ``Shader::dispatchWorkgroups`` (src/gpu-compute/shader.cc) and ``GPUDispatcher::notifyWgCompl``
+    (dispatcher.cc) say when.
 
     Raises:
         AnalysisError: there is no such file.

@@ -103,7 +103,7 @@ def test_registers_dispatch_stalls_and_dram_energy_added_up_by_hand() -> None:
 
 
 def test_messages_of_each_kernel_are_those_since_the_dump_before() -> None:
-    """gem5 never resets them (Switch.cc resetStats). A write crosses one link to the TCC, two to the directory."""
+    """gem5 never resets them (Switch.cc resetStats). A write crosses a link to a TCC, two to a directory."""
     facts = load_release("v23.0").facts
     dumps = since_reset(file_counters(DISPATCHES)[0], facts)
     data = [dump["network_bytes_data"] / 72 for dump in dumps]
@@ -114,7 +114,7 @@ def test_messages_of_each_kernel_are_those_since_the_dump_before() -> None:
 
 
 def test_garnet_counts_flits_and_no_bytes_of_classes(tmp_path: Path) -> None:
-    """GarnetNetwork.cc regStats: flits_injected is a vector with a total; its routers print no utilization."""
+    """GarnetNetwork.cc regStats: flits_injected is a vector with a total; routers print no utilization."""
     probe = "system.ruby.network.ext_links0.int_node.percent_links_utilized"
     path = _edited(tmp_path, (probe, "system.ruby.network.flits_injected::total"))
     text = re.sub(r"(flits_injected::total +)\S+", r"\g<1>1234", path.read_text())

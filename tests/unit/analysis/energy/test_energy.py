@@ -12,6 +12,7 @@ from places import ROOT
 
 from apuflow.core.errors import AnalysisError
 from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow_analysis.energy.coefficients import PARTS, SRAMS, load, shipped
 from apuflow_analysis.energy.formulas import LABEL
 from apuflow_analysis.metrics import compute
@@ -28,8 +29,11 @@ def _row(name: str, **changed: Any) -> pd.Series[Any]:
 
 @pytest.fixture(scope="module")
 def softmax() -> pd.Series[Any]:
-    """Softmax on four compute units: 7000 LDS accesses, 20363 loads and 7050 stores of lines by the TCPs,
-    8234 reads and 7050 writes of the TCC, 6276 of them fetched."""
+    """Softmax on four compute units.
+
+    7000 LDS accesses, 20363 loads and 7050 stores of lines by the TCPs, 8234 reads and 7050 writes of the
+    TCC, 6276 of them fetched.
+    """
     return _row("softmax_fwd-100x1000x1x1-u4")
 
 
@@ -112,7 +116,7 @@ def test_every_metric_of_energy_carries_the_label() -> None:
 
 
 def test_every_part_is_covered_by_a_file_whose_counts_are_known() -> None:
-    known = {*compute.COUNTER_NAMES, *(quantity.name for quantity in compute.QUANTITIES)}
+    known = {*COUNTER_NAMES, *(quantity.name for quantity in compute.QUANTITIES)}
     for source in shipped():
         for one in source.coefficients:
             assert set(compute.names_in(one.count)) <= known, (source.name, one.count)

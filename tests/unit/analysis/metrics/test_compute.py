@@ -24,7 +24,7 @@ from apuflow_analysis.tables.columns import MACHINE
 STATS = ROOT / "tests/data/gem5_runs/stats"
 
 
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "num_compute_units": 4,
     "simds_per_cu": 4,
     "wfs_per_simd": 10,
@@ -206,7 +206,7 @@ def test_names_do_not_clash() -> None:
 def test_many_rows_at_once_equal_one_by_one() -> None:
     rng = np.random.default_rng(1)
     data = {counter.name: rng.integers(1, 10**6, 50).astype(float) for counter in COUNTERS}
-    frame = pd.DataFrame(data).assign(**DEFAULTS)
+    frame = pd.DataFrame({**data, **DEFAULTS})
     whole = compute.compute(frame)
     single = pd.concat([compute.compute(frame.iloc[[index]]) for index in range(50)])
     pd.testing.assert_frame_equal(whole, single)

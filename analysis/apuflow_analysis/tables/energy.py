@@ -9,27 +9,29 @@ import numpy as np
 import pandas as pd
 
 from apuflow.core.errors import AnalysisError
+from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow_analysis.energy.coefficients import PARTS, Source, load
 from apuflow_analysis.energy.formulas import GEM5, from_gem5
 from apuflow_analysis.metrics import compute
 
 WHOLE = "all"
-_ROW = ("engine", "workload", "point")
+_ROW = ("engine", "workload", "point", "dispatch", "kernel")
+_TAKEN = (*_ROW, "part", "low", "high", GEM5)
 
 
 def sources_of(files: Sequence[Path]) -> tuple[Source, ...]:
     """Files of coefficients, read and checked, the names in their expressions too.
 
     Raises:
-        AnalysisError: a file is wrong, or two have the same name.
+        AnalysisError: a file is wrong, or its name is that of another or of a column.
     """
-    known = {*compute.COUNTER_NAMES, *(one.name for one in compute.QUANTITIES), *compute.SIZES}
+    known = {*COUNTER_NAMES, *(one.name for one in compute.QUANTITIES), *compute.SIZES}
     found: dict[str, Source] = {}
     for file in files:
         source = load(file)
-        if source.name in found:
-            remedy = "rename one: a file's name is its column"
-            raise AnalysisError("two files of coefficients have one name", file=file, remedy=remedy)
+        if source.name in (*found, *_TAKEN):
+            remedy = "rename the file: its name is its column"
+            raise AnalysisError("the name of the file is taken", file=file, value=source.name, remedy=remedy)
         for k, one in enumerate(source.coefficients):
             for key, text in (("count", one.count), ("without", one.without)):
                 _check_names(text, known, file, f"coefficients[{k}].{key}")
@@ -57,21 +59,25 @@ def by_part(frame: pd.DataFrame, sources: Sequence[Source]) -> pd.DataFrame:
         sources: the files; their names are columns.
 
     Returns:
-        The columns that tell rows apart, ``part`` (the last is ``all``), ``low``, ``high``, a column per file,
-        and ``gem5`` for its own DRAM energy, which takes the place of the files' where it is known. NaN where
-        a file does not cover a part or a counter is missing.
+        The columns that tell rows apart, ``part`` (the last is ``all``: those that a file covers, and the
+        DRAM), ``low``, ``high``, a column per file, and ``gem5`` for its own DRAM energy, which takes the
+        place of the files' where it is known. NaN where a file does not cover a part or a counter is missing.
     """
     columns = compute.Columns({str(name): values for name, values in frame.items()}, len(frame))
     named = [name for name in _ROW if name in frame.columns]
-    named += [name for name in ("dispatch", "kernel") if name in frame.columns]
-    parts = [
-        frame[named].assign(part=part, **_of_part(part, sources, columns, len(frame))) for part in PARTS
-    ]
+    parts = {
+        part: frame[named].assign(part=part, **_of_part(part, sources, columns, len(frame))) for part in PARTS
+    }
     whole = frame[named].assign(part=WHOLE)
+    covered = [
+        values
+        for part, values in parts.items()
+        if values[GEM5].notna().any() or any(source.formula(part) for source in sources)
+    ]
     for end in ("low", "high"):
-        whole[end] = np.sum([part[end].to_numpy() for part in parts], axis=0)
+        whole[end] = np.sum([values[end].to_numpy() for values in covered], axis=0)
     order = [*named, "part", "low", "high", *(source.name for source in sources), GEM5]
-    table = pd.concat([*parts, whole]).sort_index(kind="stable").reset_index(drop=True)
+    table = pd.concat([*parts.values(), whole]).sort_index(kind="stable").reset_index(drop=True)
     return table.reindex(columns=order)
 
 
