@@ -7,6 +7,7 @@ Its column ``stats`` says how a counter is read:
   ``tcc_cntrl*`` and the other arrays and ``rank*``; another ``*`` for anything within the row of a unit;
 * names that begin with ``CUs`` or a dot belong to the shader (``system.cpuN``); the others are complete
   from ``system.`` on (left out);
+* ``a?`` counts as 0 where it is absent;
 * ``a | b`` are the names of one statistic in different releases, the first that is present counts;
 * ``samples*mean(X)`` is the sum of a distribution's samples, rebuilt from its printed mean; with ``mod N``
   the remainder of each object's sum: gem5 counts an LDS access without an active lane as -1, which it keeps

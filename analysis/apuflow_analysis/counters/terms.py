@@ -28,12 +28,16 @@ Lookup = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class Term:
-    """One summand: ``sign`` times the sum over the pattern's objects; sums of samples modulo ``modulus``."""
+    """One summand: ``sign`` times the sum over the pattern's objects; sums of samples modulo ``modulus``.
+
+    ``optional``: rows that are absent count as 0.
+    """
 
     sign: int
     pattern: str
     mean: bool = False
     modulus: float = math.inf
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,10 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
             alternatives.append([])
             sign = 1
         else:
-            mean = _MEAN.fullmatch(word)
+            name, absent = word.removesuffix("?"), word.endswith("?")
+            mean = _MEAN.fullmatch(name)
             modulus = float(mean[2]) if mean and mean[2] else math.inf
-            alternatives[-1].append(Term(sign, mean[1] if mean else word, mean is not None, modulus))
+            alternatives[-1].append(Term(sign, mean[1] if mean else name, mean is not None, modulus, absent))
     return tuple(tuple(terms) for terms in alternatives)
 
 
@@ -103,7 +108,7 @@ def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
             ends = ("::samples", "::mean") if terms[0].mean else ("",)
             for end in ends:
                 row = tuple(name + end for name in names)
-                rows[row] = rows.get(row, True) and not counter.needed
+                rows[row] = rows.get(row, True) and (not counter.needed or terms[0].optional)
     return tuple(rows.items())
 
 
@@ -114,7 +119,7 @@ def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
         optional: rows that are absent count as 0.
     """
     for terms in parse(expression):
-        values = [_term(term, dump) for term in terms]
+        values = [0.0 if (v := _term(t, dump)) is None and t.optional else v for t in terms]
         if any(value is not None for value in values) and (optional or None not in values):
             return math.fsum(t.sign * (v or 0.0) for t, v in zip(terms, values, strict=True))
     return 0.0 if optional else NAN

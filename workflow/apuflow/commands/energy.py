@@ -48,7 +48,7 @@ def energy(
     for key, rows in found.groupby(named, sort=False, dropna=False):
         cells = rows.set_index("part")[["low", "high"]].astype(float)
         told = ", ".join(str(value) for value in key if value not in ("", None))
-        entries.append(Entry(told, [_cell(*cells.loc[part].to_list(), scale) for part in shown]))
+        entries.append(Entry(told, [_cell(cells["low"][part], cells["high"][part], scale) for part in shown]))
     console = terminal_console()
     console.print(stacked([f"{part} ({unit})" for part in shown], entries))
     console.print(f"{LABEL}. Interval over {'; '.join(source.title for source in sources)}.")
