@@ -11,12 +11,12 @@ import pandas as pd
 from apuflow.core.errors import AnalysisError
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow_analysis.energy.coefficients import PARTS, Source, load
-from apuflow_analysis.energy.formulas import GEM5, from_gem5
+from apuflow_analysis.energy.formulas import GEM5, JOULE, from_gem5
 from apuflow_analysis.metrics import compute
 
 WHOLE = "all"
 _ROW = ("engine", "workload", "point", "dispatch", "kernel")
-_TAKEN = (*_ROW, "part", "low", "high", GEM5)
+_TAKEN = (*_ROW, "part", "low", "high", "unit", GEM5)
 
 
 def sources_of(files: Sequence[Path]) -> tuple[Source, ...]:
@@ -60,8 +60,9 @@ def by_part(frame: pd.DataFrame, sources: Sequence[Source]) -> pd.DataFrame:
 
     Returns:
         The columns that tell rows apart, ``part`` (the last is ``all``: those that a file covers, and the
-        DRAM), ``low``, ``high``, a column per file, and ``gem5`` for its own DRAM energy, which takes the
-        place of the files' where it is known. NaN where a file does not cover a part or a counter is missing.
+        DRAM), ``low``, ``high``, ``unit``, a column per file, and ``gem5`` for its own DRAM energy, which
+        takes the place of the files' where it is known. NaN where a file does not cover a part or a counter
+        is missing.
     """
     columns = compute.Columns({str(name): values for name, values in frame.items()}, len(frame))
     named = [name for name in _ROW if name in frame.columns]
@@ -76,9 +77,9 @@ def by_part(frame: pd.DataFrame, sources: Sequence[Source]) -> pd.DataFrame:
     ]
     for end in ("low", "high"):
         whole[end] = np.sum([values[end].to_numpy() for values in covered], axis=0)
-    order = [*named, "part", "low", "high", *(source.name for source in sources), GEM5]
+    order = [*named, "part", "low", "high", "unit", *(source.name for source in sources), GEM5]
     table = pd.concat([*parts.values(), whole]).sort_index(kind="stable").reset_index(drop=True)
-    return table.reindex(columns=order)
+    return table.assign(unit=JOULE).reindex(columns=order)
 
 
 def _of_part(

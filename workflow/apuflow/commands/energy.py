@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import RESULTS, app
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core.errors import ApuflowError
-from apuflow.core.files import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@app.command()
+@app.command(rich_help_panel=RESULTS)
 def energy(
     table: Annotated[Path, typer.Argument(help="A result table (.csv, .parquet) or a run directory.")],
     coefficients: Annotated[
@@ -25,22 +26,28 @@ def energy(
         ),
     ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Of a run: kernel by kernel.")] = False,
-    csv: Annotated[
-        Path | None, typer.Option(help="Write all columns here, one per file of coefficients.")
-    ] = None,
+    as_json: Json = False,
+    csv: Csv = None,
 ) -> None:
     """Show the energy of each row by part, as an interval over files of coefficients.
 
     Energies are relative; they were not validated on AMD.
     """
-    from apuflow.core.terminal import Entry, stacked, terminal_console
-    from apuflow_analysis.energy.coefficients import PARTS, shipped
-    from apuflow_analysis.energy.formulas import LABEL
-    from apuflow_analysis.tables.energy import WHOLE, by_part, sources_of
+    from apuflow_analysis.energy.coefficients import shipped
+    from apuflow_analysis.tables.energy import by_part, sources_of
 
     sources = sources_of(coefficients) if coefficients else shipped()
-    frame = _rows(table, kernels)
-    found = by_part(frame, sources)
+    found = by_part(_rows(table, kernels), sources)
+    give(found, as_json, csv, lambda: _show(found, [source.title for source in sources]))
+
+
+def _show(found: pd.DataFrame, titles: Sequence[str]) -> None:
+    """Print a line per row of the table, a column per part that takes energy."""
+    from apuflow.core.terminal import Entry, stacked, terminal_console
+    from apuflow_analysis.energy.coefficients import PARTS
+    from apuflow_analysis.energy.formulas import LABEL
+    from apuflow_analysis.tables.energy import WHOLE
+
     named = list(found.columns[: found.columns.get_loc("part")])
     shown = [WHOLE, *(part for part in PARTS if found.loc[found["part"] == part, "high"].max() > 0)]
     scale, unit = _unit(float(found.loc[found["part"] == WHOLE, "high"].max()))
@@ -51,8 +58,7 @@ def energy(
         entries.append(Entry(told, [_cell(cells["low"][part], cells["high"][part], scale) for part in shown]))
     console = terminal_console()
     console.print(stacked([f"{part} ({unit})" for part in shown], entries))
-    console.print(f"{LABEL}. Interval over {'; '.join(source.title for source in sources)}.")
-    write_csv(csv, found)
+    console.print(f"{LABEL}. Interval over {'; '.join(titles)}.")
 
 
 def _rows(path: Path, kernels: bool) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from apuflow.commands import app
+from apuflow.commands import RESULTS, app
 from apuflow.core.errors import ApuflowError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MOST = 50
 """Points of a preview batch in one trace."""
 
 
-@app.command()
+@app.command(rich_help_panel=RESULTS)
 def trace(
     run: Annotated[Path, typer.Argument(help="A directory below runs/.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")],
