@@ -47,6 +47,7 @@ class Item:
         point: of the operations' table; "": it is not run.
         why: why it is not run.
         formula_ms: its time by a formula, where nothing is run for it.
+        reduced_bytes: of the values that devices add up: of an all-reduce, or of the gradients of an update.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Item:
     point: str = ""
     why: str = ""
     formula_ms: float | None = None
+    reduced_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Iteration:
         label: names the row.
         axes: what the sweep varies, by axis name.
         images: inputs of an iteration on one device; None where the suite is a list.
-        devices: that run it together.
+        devices: that run it together, each on inputs of its own.
+        shards: devices that share each layer of one of those.
         params: learnt values.
         memory: bytes by part.
         left_out: what the suite's source runs and the suite does not.
@@ -88,6 +91,7 @@ class Iteration:
     memory: Mapping[str, int] = field(default_factory=dict)
     left_out: str = ""
     tokens: int | None = None
+    shards: int = 1
 
 
 class Folder:

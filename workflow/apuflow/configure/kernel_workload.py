@@ -130,7 +130,8 @@ def _previewed(
     from apuflow.kernels.previewed import as_launches, profiles_of
 
     program = work.program(compute_units, gfx)
-    return as_launches(program), profiles_of(program, f"{work.canonical} {compute_units}", gfx, work.root)
+    units = compute_units if "compute_units" in work.canonical else ""  # most launches do not depend on them
+    return as_launches(program), profiles_of(program, f"{work.canonical} {units}", gfx, work.root)
 
 
 @lru_cache(maxsize=4096)

@@ -21,7 +21,7 @@ from apuflow.plan.campaign import Campaign
 from apuflow.plan.points import Member
 from apuflow.suites.epoch import Ring
 from apuflow.suites.spec import Refused
-from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, Step
+from apuflow.suites.step import ALL_REDUCE, COMMUNICATION, UPDATE, Step
 from apuflow.suites.suite import Suite
 from apuflow_analysis.tables import store
 from apuflow_analysis.tables.columns import axis_column
@@ -40,9 +40,9 @@ def iterations(campaign: Campaign, sweep: Sweep, suite: str) -> list[Iteration]:
 
 
 def _iteration(member: Member) -> Iteration:
-    devices = max(member.choice.devices, member.choice.tensor_parallel)
-    ring = Ring(devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
-    items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member, ring))
+    shards = member.choice.tensor_parallel
+    ring = ring_of(member, shards if member.suite.operators is not None else member.choice.devices)
+    items = (*(_item(step, point, ring) for step, point in member.items), *_communication(member))
     parts = [value_part(name.removeprefix("layer."), value) for name, value in member.assignment]
     told = "\n".join(f"{item.point} {item.repeats} {item.why}" for item in items)
     digest = hashlib.sha256(told.encode()).hexdigest()[:8]
@@ -61,27 +61,35 @@ def _iteration(member: Member) -> Iteration:
         memory={} if memory is None else asdict(memory),
         left_out=suite.left_out,
         tokens=suite.tokens(member.choice),
+        shards=shards,
     )
+
+
+def ring_of(member: Member, devices: int) -> Ring:
+    """A ring of so many devices with the links of a sweep."""
+    return Ring(devices, member.choice.bandwidth * 1e9, member.choice.latency * 1e-6)
 
 
 def _item(step: Step, point: Point | Refused, ring: Ring) -> Item:
     phase: str = step.phase
     spent: float | None = None
+    reduced = FLOAT_BYTES * int(step.shape.get("elements", 0)) if step.op in (ALL_REDUCE, UPDATE) else 0
     if step.op == ALL_REDUCE and ring.devices > 1:
-        phase, spent = COMMUNICATION, ring.seconds(FLOAT_BYTES * int(step.shape["elements"])) * 1e3
+        phase, spent = COMMUNICATION, ring.seconds(reduced) * 1e3
     name, why = (point.id, "") if isinstance(point, Point) else ("", point.why)
     about = step.item, step.name, step.op, phase, step.repeats, step.flop, step.group
-    return Item(*about, name, why, spent)
+    return Item(*about, name, why, spent, reduced)
 
 
-def _communication(member: Member, ring: Ring) -> Iterator[Item]:
+def _communication(member: Member) -> Iterator[Item]:
     """What several devices add to an iteration with gradients: the all-reduce of those of all weights."""
-    params = _params(member.suite)
-    if ring.devices > 1 and params and member.choice.direction != "fwd":
-        spent = ring.seconds(FLOAT_BYTES * params) * 1e3
+    size = FLOAT_BYTES * _params(member.suite)
+    ring = ring_of(member, member.choice.devices)
+    if ring.devices > 1 and size and member.choice.direction != "fwd":
         why = "computed by the ring formula"
         last = max(step.item for step, _ in member.items)
-        yield Item(last + 1, ALL_REDUCE, ALL_REDUCE, COMMUNICATION, 1, 0, "", "", why, spent)
+        about = last + 1, ALL_REDUCE, ALL_REDUCE, COMMUNICATION, 1, 0, "", "", why
+        yield Item(*about, ring.seconds(size) * 1e3, size)
 
 
 def points_of_suite(name: str, root: Path) -> frozenset[str]:

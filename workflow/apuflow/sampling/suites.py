@@ -183,7 +183,7 @@ def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
     if launches.empty:
         return pd.DataFrame(columns=["family", "kernel", "predicted", "away"])
     launches["predicted"] = launches["gpu_cycles"] * launches["count"]
-    families = {launch.kernel: _family(launch) for point in points.values() for launch in point.launches()}
+    families = {launch.kernel: _family(launch) for point in points.values() for launch in point.previewed()[0]}
     launches["family"] = launches["kernel"].map(families)
     parts = launches.groupby(["point", "kernel"], sort=False, as_index=False)
     found = parts.agg({"family": "first", "predicted": "sum", "away": "max"}).set_index("point")
@@ -203,7 +203,7 @@ def _add_cost(parts: pd.DataFrame, points: Mapping[str, Point], ran: Mapping[str
             return ran[name].shares.get(kernel, 1.0)
         if kernel in whole:
             return 1.0
-        launches = [launch for launch in points[name].launches() if launch.kernel == kernel]
+        launches = [launch for launch in points[name].previewed()[0] if launch.kernel == kernel]
         every = [launch.workgroups * launch.count for launch in launches]
         return float(np.average([expected_share(one, points[name]) for one in launches], weights=every))
 

@@ -94,7 +94,7 @@ def operations(
         for step, point in member.items:
             if not isinstance(point, Point):
                 left_out += 1
-            elif point.launches():
+            elif point.previewed()[0]:
                 text = str(point.axes[AXIS])
                 points.setdefault(text, point)
                 steps.setdefault(text, (member.suite.name, step))

@@ -14,6 +14,8 @@ COMMUNICATION: Final = "communication"
 """The phase between backward and update on several devices, computed by formula, not a step."""
 ALL_REDUCE: Final = "all_reduce"
 """``op`` of a ring's all-reduce."""
+UPDATE: Final = "sgd"
+"""``op`` of the update of a layer's weights."""
 OPERATION: Final = "operation"
 """The key of a step's shape that holds its whole ``Spec.text``."""
 Algorithm: TypeAlias = Literal["gemm", "direct"]
