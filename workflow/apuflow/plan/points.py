@@ -30,6 +30,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.scalar import Scalar
 from apuflow.engines import runs_on
 from apuflow.engines.resolve import Resolver
+from apuflow.operations import KINDS
 from apuflow.suites.spec import Refused, Spec
 from apuflow.suites.step import OPERATION, Choice, Passes, Step
 from apuflow.suites.suite import Suite
@@ -245,6 +246,10 @@ class _Resolvers:
             resolver.raise_problems()
 
     def _kernels(self, name: str) -> KernelsWorkload:
+        if name not in (known := workload_names(self._root)):
+            what = "no operation and no workload of kernels has this name"
+            remedy = f"{did_you_mean(name, [*known, *KINDS])}`apuflow workloads` lists workloads"
+            raise ConfigError(what, value=name, remedy=remedy)
         found = self._workload(name)
         if isinstance(found, KernelsWorkload):
             return found

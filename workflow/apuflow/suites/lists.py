@@ -163,10 +163,10 @@ def _memory(item: int, row: Row, choice: Choice) -> Iterator[Step]:
 
 
 def _operation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
-    """Any operation with the row's repeats; ``flop`` is that of all repeats."""
+    """Any operation, or workload of kernels, with the row's repeats; ``flop`` is that of all repeats."""
     text = row.text("operation")
     try:
-        parse(text)
+        spec = parse(text)
     except ConfigError as error:
         error.file, error.key = f"{row.file}:{row.line}", "operation"
         raise
@@ -175,7 +175,12 @@ def _operation(item: int, row: Row, choice: Choice) -> Iterator[Step]:
         raise row.wrong("phase", "no such phase", f"one of {', '.join(PHASES)}")
     if phase in PHASES_OF[choice.direction]:
         repeats, flop = row.whole("repeats", 1, 1), row.whole("flop", 0)
-        yield Step(item, row.text("name"), row.text("op"), phase, {OPERATION: text}, repeats, flop)
+        shape: dict[str, Scalar] = {OPERATION: text}
+        if spec.of_workload:
+            shape = dict(spec.keys)
+        workload = spec.kind if spec.of_workload else ""
+        about = item, row.text("name"), row.text("op"), phase, shape, repeats, flop
+        yield Step(*about, workload=workload)
 
 
 _IMAGE: Final = ("n", "c", "h", "w")

@@ -64,15 +64,21 @@ class Refused:
 
 @lru_cache(maxsize=65536)
 def parse(text: str) -> Spec:
-    """Parse ``Spec.text``. Raises ConfigError for another text."""
+    """Parse ``Spec.text``; a kind that is no operation is a workload. Raises ConfigError for another text."""
     kind, _, rest = text.partition(" ")
     direction, _, keys = rest.partition(" ")
     pairs = [pair.partition("=") for pair in keys.split()]
     if direction not in ("fwd", "bwd") or not all(equals for _, equals, _ in pairs):
         remedy = "kind, fwd or bwd, then key=value: Softmax fwd n=100 c=1000"
         raise ConfigError("not an operation", key="layer.operation", value=text, remedy=remedy)
-    named = tuple((name, value) for name, _, value in pairs)
-    return Spec(kind, "fwd" if direction == "fwd" else "bwd", named)
+    of_workload = kind not in LAYERS and kind not in operations.KINDS
+    named = tuple((name, _number(value) if of_workload else value) for name, _, value in pairs)
+    return Spec(kind, "fwd" if direction == "fwd" else "bwd", named, of_workload)
+
+
+def _number(text: str) -> Scalar:
+    """A parameter of kernels: a whole number or a word."""
+    return int(text) if text.isdecimal() else text
 
 
 def spec_of(step: Step) -> Spec | Refused:
