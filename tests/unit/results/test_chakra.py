@@ -108,7 +108,7 @@ def test_a_layers_gradients_are_shared_beside_the_backward_pass(root: Path, node
     shared = [node for node in nodes[0] if node.kind == COLLECTIVE]
     assert sum(int(node.attributes["comm_size"]) for node in shared) == 4 * 2_472_266
     assert len(shared) == 6  # five convolutions, one layer of products
-    assert [of[node.after[0]].name for node in shared][0] == "backward/fc6"  # the last layer is the first
+    assert of[shared[0].after[0]].name == "backward/fc6"  # the last layer is the first
     for node in nodes[0]:
         if node.name.startswith("update/"):
             own = [of[before].name for before in node.after if of[before].kind == COLLECTIVE]

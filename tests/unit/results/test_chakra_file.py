@@ -32,7 +32,8 @@ def test_protocol_buffers_reads_every_field() -> None:
     kinds |= {"bool": field.TYPE_BOOL, "double": field.TYPE_DOUBLE, "Attribute": field.TYPE_MESSAGE}
     schema = descriptor_pb2.FileDescriptorProto(name="et.proto", package="et", syntax="proto3")
     for name, fields in {
-        "Attribute": "1 name string, 3 real double, 9 whole int64, 13 size uint64, 27 flag bool, 29 text string",
+        "Attribute": "1 name string, 3 real double, 9 whole int64, 13 size uint64, 27 flag bool, "
+        "29 text string",
         "Metadata": "1 version string, 2 attr Attribute*",
         "Node": "1 id uint64, 2 name string, 3 type uint64, 5 deps uint64*, 6 start uint64, "
         "7 duration uint64, 10 attr Attribute*",
@@ -50,7 +51,10 @@ def test_protocol_buffers_reads_every_field() -> None:
     data = trace([Node(300, "query" * 8, COMPUTE, (1, 299), 70_000, 128, told)], {"suite": "bert", "rank": 3})
     length, data = data[0], data[1:]
     metadata = classes["et.Metadata"].FromString(data[:length])
-    assert [(each.name, each.text or each.whole) for each in metadata.attr] == [("suite", "bert"), ("rank", 3)]
+    assert [(each.name, each.text or each.whole) for each in metadata.attr] == [
+        ("suite", "bert"),
+        ("rank", 3),
+    ]
     data = data[length:]
     assert data[0] & 0x7F | data[1] << 7 == len(data) - 2 > 127  # a length of two bytes
     node = classes["et.Node"].FromString(data[2:])
