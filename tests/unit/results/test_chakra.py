@@ -10,9 +10,8 @@ from apuflow.ask.question import table_of
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.plan.campaign import Campaign
-from apuflow.results import chakra
 from apuflow.results.chakra import Trace, traces
-from apuflow.results.chakra_file import COLLECTIVE, COMPUTE, Node
+from apuflow.results.chakra_file import COLLECTIVE, COMPUTE
 from apuflow_analysis.tables import store
 
 TABLE = """name,op,sizes,repeats,params,cache,type
@@ -30,15 +29,6 @@ source: a test
 sizes: {sequence: 4, layers: 3, heads: 4}
 divided: [heads]
 """
-
-
-@pytest.fixture
-def nodes(monkeypatch: pytest.MonkeyPatch) -> list[list[Node]]:
-    """The nodes of each file that is written."""
-    found: list[list[Node]] = []
-    written = chakra.trace
-    monkeypatch.setattr(chakra, "trace", lambda of, about: found.append(list(of)) or written(of, about))
-    return found
 
 
 def made(root: Path, suite: str, layer: str, *, overlap: bool = False) -> Trace:
@@ -59,9 +49,9 @@ def small(root: Path) -> None:
     (root / "configs/suites/small.yaml").write_text(SUITE)
 
 
-def test_blocks_and_their_experts_follow_one_another(root: Path, nodes: list[list[Node]]) -> None:
+def test_blocks_and_their_experts_follow_one_another(root: Path) -> None:
     small(root)
-    made(root, "small", "n: 1")
+    nodes = made(root, "small", "n: 1").devices
     names = [node.name.split("/", 1)[1] for node in nodes[0]]
     blocks = []
     for block in range(3):
@@ -71,39 +61,41 @@ def test_blocks_and_their_experts_follow_one_another(root: Path, nodes: list[lis
     assert [node.after for node in nodes[0]] == [(), *((place,) for place in range(1, len(names)))]
 
 
-def test_times_add_up_to_those_of_the_iteration(root: Path, nodes: list[list[Node]]) -> None:
+def test_times_add_up_to_those_of_the_iteration(root: Path) -> None:
     """Whole microseconds, whose error is that of the end and not the sum of all."""
     found = made(root, "alexnet_64", "n: 1, direction: fwd")
+    nodes = found.devices
     exact = sum(float(node.attributes["microseconds"]) for node in nodes[0])
     assert sum(node.duration for node in nodes[0]) == found.microseconds == round(exact)
     assert all(node.start == sum(one.duration for one in nodes[0][: node.id - 1]) for node in nodes[0])
     assert all(node.attributes["tensor_size"] for node in nodes[0])
 
 
-def test_devices_that_share_layers_add_up_every_block(root: Path, nodes: list[list[Node]]) -> None:
+def test_devices_that_share_layers_add_up_every_block(root: Path) -> None:
     """4 tokens of 16 fp32 values; two sets of two devices each."""
     small(root)
     found = made(root, "small", "n: 1, tensor_parallel: 2, devices: 2, bandwidth: 1, latency: 1")
     assert list(found.files) == [*(f"small.{rank}.et" for rank in range(4)), "small.groups.json"]
-    shared = [[node for node in of if node.kind == COLLECTIVE] for of in nodes]
+    shared = [[node for node in of if node.kind == COLLECTIVE] for of in found.devices]
     assert [[node.attributes["comm_size"] for node in of] for of in shared] == [[256] * 3] * 4
     assert [of[0].attributes["pg_name"] for of in shared] == ["1", "1", "2", "2"]
     assert b'"2": [\n  2,\n  3\n ]' in found.files["small.groups.json"]
     assert shared[0][0].attributes["microseconds"] == pytest.approx(2 * (1 + 0.128))  # 128 bytes at 1 GB/s
 
 
-def test_gradients_of_all_weights_are_shared_before_the_update(root: Path, nodes: list[list[Node]]) -> None:
+def test_gradients_of_all_weights_are_shared_before_the_update(root: Path) -> None:
     """AlexNet on 64x64 images has 2,472,266 learnt values (``configs/networks/index.csv``)."""
     found = made(root, "alexnet_64", "n: 1, devices: 8")
     assert len(found.files) == 8
+    nodes = found.devices
     [shared] = [node for node in nodes[0] if node.kind == COLLECTIVE]
     assert shared.attributes["comm_size"] == 4 * 2_472_266
     assert {node.name.split("/")[0] for node in nodes[0][shared.id :]} == {"update"}
     assert nodes[0][shared.id].after == (shared.id,)
 
 
-def test_a_layers_gradients_are_shared_beside_the_backward_pass(root: Path, nodes: list[list[Node]]) -> None:
-    made(root, "alexnet_64", "n: 1, devices: 8", overlap=True)
+def test_a_layers_gradients_are_shared_beside_the_backward_pass(root: Path) -> None:
+    nodes = made(root, "alexnet_64", "n: 1, devices: 8", overlap=True).devices
     of = {node.id: node for node in nodes[0]}
     shared = [node for node in nodes[0] if node.kind == COLLECTIVE]
     assert sum(int(node.attributes["comm_size"]) for node in shared) == 4 * 2_472_266

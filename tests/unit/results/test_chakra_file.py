@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import needs
 import pytest
 
-from apuflow.results.chakra_file import ALL_REDUCE, COLLECTIVE, COMPUTE, Node, trace
+from apuflow.results.chakra_file import ALL_REDUCE, COLLECTIVE, COMPUTE, Node, Value, trace
 
 ASTRA_SIM = (
     "4812 14 616c6c5f7265647563655f346e7075735f314d42 1807"
@@ -16,7 +17,7 @@ ASTRA_SIM = (
 
 
 def test_a_node_is_written_as_astra_sims_own_example_is() -> None:
-    told = {"comm_type": ALL_REDUCE, "comm_size": 1 << 20}
+    told: dict[str, Value] = {"comm_type": ALL_REDUCE, "comm_size": 1 << 20}
     node = Node(0, "all_reduce_4npus_1MB", COLLECTIVE, (), 0, 0, told)
     metadata = bytes.fromhex("07 0a05") + b"1.0.0"
     assert trace([node]) == metadata + bytes.fromhex(ASTRA_SIM)
@@ -24,9 +25,9 @@ def test_a_node_is_written_as_astra_sims_own_example_is() -> None:
 
 def test_protocol_buffers_reads_every_field() -> None:
     """By the fields' numbers and types in MLCommons' schema 1.0.0."""
-    pytest.importorskip("google.protobuf", reason="needs protobuf: pip install protobuf")
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
+    parts = ("descriptor_pb2", "descriptor_pool", "message_factory")
+    modules = (pytest.importorskip(f"google.protobuf.{part}", reason=needs.NETWORKS.reason) for part in parts)
+    descriptor_pb2, descriptor_pool, message_factory = modules
     field = descriptor_pb2.FieldDescriptorProto
     kinds = {"uint64": field.TYPE_UINT64, "int64": field.TYPE_INT64, "string": field.TYPE_STRING}
     kinds |= {"bool": field.TYPE_BOOL, "double": field.TYPE_DOUBLE, "Attribute": field.TYPE_MESSAGE}
@@ -47,7 +48,7 @@ def test_protocol_buffers_reads_every_field() -> None:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(schema)
     classes = message_factory.GetMessageClassesForFiles(["et.proto"], pool)
-    told = {"tensor_size": 5_000_000_000, "num_ops": 0, "op": "gemm", "microseconds": 2.5}
+    told: dict[str, Value] = {"tensor_size": 5_000_000_000, "num_ops": 0, "op": "gemm", "microseconds": 2.5}
     data = trace([Node(300, "query" * 8, COMPUTE, (1, 299), 70_000, 128, told)], {"suite": "bert", "rank": 3})
     length, data = data[0], data[1:]
     metadata = classes["et.Metadata"].FromString(data[:length])

@@ -66,7 +66,7 @@ def test_a_sample_estimates_kernels_from_other_sizes_of_them(
     [before] = sampled_suites.sample_suites(campaign, sweep, sweep.sampling)
     gates = before.members[before.members["kernels"] == "gate"]
     assert sorted(gates["repeats"]) == [1, 2, 3]
-    largest = gates["predicted"].idxmax()
+    largest = str(gates["predicted"].idxmax())
     ran |= {str(name): 1.3 * value for name, value in before.members["predicted"].items() if name != largest}
     [after] = sampled_suites.sample_suites(campaign, sweep, sweep.sampling)
     left = after.members.loc[largest]
@@ -98,4 +98,4 @@ def test_an_operation_of_a_list_that_nobody_has_is_named(project: Path) -> None:
     )
     with pytest.raises(ConfigError, match="no operation and no workload of kernels") as caught:
         operations(["mine"], [], project)
-    assert "my_gate" in caught.value.remedy
+    assert "my_gate" in str(caught.value)

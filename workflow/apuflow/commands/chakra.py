@@ -36,5 +36,6 @@ def chakra(
     write_files({out / name: content for one in found for name, content in one.files.items()})
     for one in found:
         left = ", ".join(f"{count} {op}" for op, count in one.left_out.items())
-        told = f"{many(one.ranks, 'file')} of {many(one.nodes, 'node')}, {one.microseconds / 1e3:,.3f} ms"
+        told = f"{many(len(one.devices), 'file')} of {many(len(one.devices[0]), 'node')}"
+        told += f", {one.microseconds / 1e3:,.3f} ms"
         typer.echo(f"{out / one.name}.*.et: {told}" + (f"; not run and not in it: {left}" if left else ""))

@@ -51,14 +51,13 @@ class Trace:
 
     Attributes:
         name: of its files, ``NAME.RANK.et``.
-        nodes: of every device.
+        devices: the nodes of each.
         left_out: how many items of each kind no engine runs; they are no part of it.
     """
 
     name: str
-    nodes: int
+    devices: tuple[tuple[Node, ...], ...]
     microseconds: int
-    ranks: int
     left_out: Mapping[str, int]
     files: Mapping[str, bytes]
 
@@ -83,7 +82,7 @@ def traces(campaign: Campaign, sweep: Sweep, suite: str, *, overlap: bool = Fals
     found = []
     every = iterations(campaign, sweep, suite)
     _check_points(every, traffic, sweep)
-    rows = iter(Folder(table).items(every).to_dict("records"))
+    rows: Iterator[Mapping[Any, Any]] = iter(Folder(table).items(every).to_dict("records"))
     for member, one in zip(members, every, strict=True):
         timed = [_timed(item, next(rows), traffic.get((one.engine, item.point)), sweep) for item in one.items]
         ring = ring_of(member, one.devices) if overlap else None
@@ -124,7 +123,7 @@ def _check_points(every: Iterable[Iteration], known: Mapping[tuple[str, str], ob
         raise ConfigError("the table lacks operations of the sweep: it is old", file=file, remedy=remedy)
 
 
-def _timed(item: Item, row: Mapping[str, Any], traffic: int | None, sweep: Sweep) -> Timed | Item:
+def _timed(item: Item, row: Mapping[Any, Any], traffic: int | None, sweep: Sweep) -> Timed | Item:
     """An item with its time, or as it is where no engine runs it."""
     if item.formula_ms is None and not item.point:
         return item
@@ -143,16 +142,18 @@ def _trace(name: str, one: Iteration, found: Sequence[Timed | Item], overlapped:
     if overlapped is not None and (one.direction != "both" or one.devices == 1):
         what = "nothing overlaps: no gradients of several devices"
         raise ConfigError(what, key="--overlap", remedy="layer: {devices: 8, direction: both} in the sweep")
-    files: dict[str, bytes] = {}
-    schedule = _Schedule()
-    for rank in range(ranks):
-        schedule = _Schedule(_group(one, rank))
-        (schedule.run(timed) if overlapped is None else schedule.overlap(timed, overlapped))
-        files[f"{name}.{rank}.et"] = trace(schedule.nodes, _about(one, rank, ranks))
+    schedules = [_Schedule(_group(one, rank)) for rank in range(ranks)]
+    for schedule in schedules:
+        schedule.run(timed) if overlapped is None else schedule.overlap(timed, overlapped)
+    files = {
+        f"{name}.{rank}.et": trace(schedule.nodes, _about(one, rank, ranks))
+        for rank, schedule in enumerate(schedules)
+    }
     if groups := _groups(one):
         files[f"{name}.groups.json"] = (json.dumps(groups, indent=1) + "\n").encode()
     left = Counter(item.op for item in found if isinstance(item, Item) and item.op != steps.ALL_REDUCE)
-    return Trace(name, len(schedule.nodes), schedule.end, ranks, left, files)
+    devices = tuple(tuple(schedule.nodes) for schedule in schedules)
+    return Trace(name, devices, schedules[0].end, left, files)
 
 
 def _about(one: Iteration, rank: int, ranks: int) -> dict[str, Value]:

@@ -2,7 +2,7 @@
 
 A file is a ``GlobalMetadata`` and one ``Node`` for each operation. Sources, all of MLCommons Chakra 1.0.0:
 the numbers of fields, ``schema/protobuf/et_def.proto``; names and types of the attributes that simulators
-read, ``src/feeder/et_feeder_node.cpp``; the length before each message, ``src/third_party/utils/protolib.py``.
+read, ``src/feeder/et_feeder_node.cpp``; the length of a message, ``src/third_party/utils/protolib.py``.
 """
 
 from __future__ import annotations

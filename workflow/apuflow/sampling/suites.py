@@ -183,7 +183,9 @@ def _parts(points: Mapping[str, Point]) -> pd.DataFrame:
     if launches.empty:
         return pd.DataFrame(columns=["family", "kernel", "predicted", "away"])
     launches["predicted"] = launches["gpu_cycles"] * launches["count"]
-    families = {launch.kernel: _family(launch) for point in points.values() for launch in point.previewed()[0]}
+    families = {
+        launch.kernel: _family(launch) for point in points.values() for launch in point.previewed()[0]
+    }
     launches["family"] = launches["kernel"].map(families)
     parts = launches.groupby(["point", "kernel"], sort=False, as_index=False)
     found = parts.agg({"family": "first", "predicted": "sum", "away": "max"}).set_index("point")
