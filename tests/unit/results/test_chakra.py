@@ -121,10 +121,13 @@ def test_what_has_no_trace_is_refused(root: Path, suite: str, layer: str, overla
         made(root, suite, layer, overlap=overlap)
 
 
-def test_an_old_table_is_refused(root: Path) -> None:
+def test_an_old_or_missing_table_is_refused(root: Path) -> None:
     made(root, "alexnet_64", "n: 1, direction: fwd")
     sweep = root / "configs/sweeps/net.yaml"
     sweep.write_text(sweep.read_text().replace("n: 1", "n: 2"))
     campaign = Campaign(root)
     with pytest.raises(ConfigError, match="it is old"):
+        traces(campaign, campaign.load("net"), "alexnet_64")
+    (root / "results/net/operations.parquet").unlink()
+    with pytest.raises(ConfigError, match="no table of operations yet"):
         traces(campaign, campaign.load("net"), "alexnet_64")

@@ -11,15 +11,17 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any
+
+import pandas as pd
 
 from apuflow.configure import Sweep
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.plan.campaign import Campaign
-from apuflow.results.chakra_file import ALL_REDUCE, COLLECTIVE, COMPUTE, Node, Value, trace
+from apuflow.results.chakra_file import Node, Value, trace
+from apuflow.results.chakra_schedule import UPDATE, Schedule, Timed
 from apuflow.results.suites import iterations, ring_of
 from apuflow.suites import step as steps
 from apuflow.suites.epoch import Ring
@@ -27,22 +29,7 @@ from apuflow_analysis.tables import store
 from apuflow_analysis.tables.records import COMPLETED
 from apuflow_analysis.tables.suites import Folder, Item, Iteration
 
-_, BACKWARD, UPDATE = steps.PHASES
 _TRAFFIC = ("dram_bytes_read", "dram_bytes_written")
-
-
-@dataclass(frozen=True)
-class Timed:
-    """An item of an iteration, with what a run of it takes.
-
-    Attributes:
-        microseconds: of one run.
-        traffic: bytes that one run reads and writes in DRAM; None: not known.
-    """
-
-    item: Item
-    microseconds: float
-    traffic: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,15 +56,14 @@ def traces(campaign: Campaign, sweep: Sweep, suite: str, *, overlap: bool = Fals
         overlap: an all-reduce for each layer's gradients, beside the rest of the backward pass.
 
     Raises:
-        ConfigError: no network of the sweep, an operation without a time, or nothing to overlap.
-        AnalysisError: the sweep has no table of operations yet.
+        ConfigError: no network of the sweep, no table yet, an operation without a time, or
+            nothing to overlap.
+        AnalysisError: the sweep's table of operations is damaged.
     """
     members = [one for one in campaign.members(sweep) if one.suite.name == suite]
     if not members or not members[0].suite.is_network or sweep.sampling is not None:
         raise _no_network(campaign, sweep, suite)
-    table = store.read(
-        campaign.root / paths.table(paths.under(sweep.name), paths.OPERATIONS, "parquet"), whole=True
-    )
+    table = _operations(campaign, sweep)
     traffic = _traffic(table)
     found = []
     every = iterations(campaign, sweep, suite)
@@ -109,9 +95,17 @@ def _no_network(campaign: Campaign, sweep: Sweep, suite: str) -> ConfigError:
     return ConfigError("the sweep has no network of this name", file=file, value=suite, remedy=remedy)
 
 
-def _traffic(table: Any) -> dict[tuple[str, str], int | None]:
+def _operations(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
+    csv, parquet, _ = paths.table_files(paths.under(sweep.name), paths.OPERATIONS)
+    if not (campaign.root / parquet).exists():
+        remedy = f"snakemake --cores all {csv}"
+        raise ConfigError("the sweep has no table of operations yet", file=csv, remedy=remedy)
+    return store.read(campaign.root / parquet, whole=True)
+
+
+def _traffic(table: pd.DataFrame) -> dict[tuple[str, str], int | None]:
     """Bytes that each operation moves to and from DRAM, by engine and point; None: they are not known."""
-    total = sum(table[name].astype(float) for name in _TRAFFIC)
+    total = table[list(_TRAFFIC)].astype(float).sum(axis=1, skipna=False)
     known = (None if math.isnan(value) else round(value) for value in total)
     return dict(zip(zip(table["engine"], table["point"], strict=True), known, strict=True))
 
@@ -129,7 +123,7 @@ def _timed(item: Item, row: Mapping[Any, Any], traffic: int | None, sweep: Sweep
         return item
     if item.point and row["status"] != COMPLETED:
         file = paths.table(paths.under(sweep.name), paths.OPERATIONS)
-        remedy = "run it again: apuflow retry, or take it out of the suite"
+        remedy = f"run it again: apuflow retry {sweep.name}; or take it out of the suite"
         what = f"operation {item.name} has no time: {row['status']}"
         raise ConfigError(what, file=file, value=item.point, remedy=remedy)
     return Timed(item, float(row["ms"]) * 1e3, traffic)
@@ -142,7 +136,7 @@ def _trace(name: str, one: Iteration, found: Sequence[Timed | Item], overlapped:
     if overlapped is not None and (one.direction != "both" or one.devices == 1):
         what = "nothing overlaps: no gradients of several devices"
         raise ConfigError(what, key="--overlap", remedy="layer: {devices: 8, direction: both} in the sweep")
-    schedules = [_Schedule(_group(one, rank)) for rank in range(ranks)]
+    schedules = [Schedule(_group(one, rank)) for rank in range(ranks)]
     for schedule in schedules:
         schedule.run(timed) if overlapped is None else schedule.overlap(timed, overlapped)
     files = {
@@ -172,99 +166,3 @@ def _groups(one: Iteration) -> dict[str, list[int]]:
 
 def _group(one: Iteration, rank: int) -> str:
     return next((name for name, ranks in _groups(one).items() if rank in ranks), "")
-
-
-@dataclass
-class _Schedule:
-    """Nodes of a device as they are added, and when each ends."""
-
-    group: str = ""
-    nodes: list[Node] = field(default_factory=list)
-    _ends: list[float] = field(default_factory=list)
-    _last: tuple[int, ...] = ()
-    _linked: float = 0.0
-
-    @property
-    def end(self) -> int:
-        """Microseconds until all have ended."""
-        return round(max(self._ends, default=0.0))
-
-    def run(self, timed: Sequence[Timed]) -> None:
-        """Add all of it, one behind the other."""
-        for each, turn in _unrolled(timed):
-            self._last = (self._add(each, turn, self._last),)
-
-    def overlap(self, timed: Sequence[Timed], ring: Ring) -> None:
-        """Add all of it, with an all-reduce for each layer's gradients instead of one for all."""
-        own = [each for each in timed if each.item.op != steps.ALL_REDUCE]
-        updates = [each for each in own if each.item.phase == UPDATE]
-        ends: dict[int, tuple[int, ...]] = {}
-        for each, turn in _unrolled([each for each in own if each.item.phase != UPDATE]):
-            self._last = (self._add(each, turn, self._last),)
-            ends[each.item.number] = self._last
-        reduced: dict[int, tuple[int, ...]] = {}
-        for each in sorted(updates, key=lambda each: ends.get(each.item.number, self._last)):
-            after = ends.get(each.item.number, self._last)
-            reduced[each.item.number] = (self._add(_gradients(each.item, ring), 0, after),)
-        for each in updates:
-            self._last = (self._add(each, 0, (*self._last, *reduced[each.item.number])),)
-
-    def _add(self, timed: Timed, turn: int, after: tuple[int, ...]) -> int:
-        """Add a node behind others, and return its id."""
-        item = timed.item
-        begin = max((self._ends[node - 1] for node in after), default=0.0)
-        joint = item.op == steps.ALL_REDUCE
-        begin = max(begin, self._linked) if joint else begin
-        end = begin + timed.microseconds
-        self._linked = end if joint else self._linked
-        self._ends.append(end)
-        kind, told = (COLLECTIVE, self._collective(timed)) if joint else (COMPUTE, _computing(timed))
-        name = f"{item.phase}/{item.name}" + (f"/{turn}" if item.repeats > 1 else "")
-        start = round(begin)
-        node = Node(len(self._ends), name, kind, after, start, round(end) - start, told)
-        self.nodes.append(node)
-        return node.id
-
-    def _collective(self, timed: Timed) -> dict[str, Value]:
-        told: dict[str, Value] = {"comm_type": ALL_REDUCE, "comm_size": timed.item.reduced_bytes}
-        told |= {"pg_name": self.group} if self.group else {}
-        return {**told, "microseconds": timed.microseconds}
-
-
-def _gradients(update: Item, ring: Ring) -> Timed:
-    """The all-reduce of the gradients of a layer, by its update."""
-    spent = ring.seconds(update.reduced_bytes)
-    item = replace(update, op=steps.ALL_REDUCE, phase=steps.COMMUNICATION, flop=0, formula_ms=spent * 1e3)
-    return Timed(item, spent * 1e6)
-
-
-def _computing(timed: Timed) -> dict[str, Value]:
-    item = timed.item
-    told: dict[str, Value] = {"num_ops": item.flop // item.repeats}
-    told |= {} if timed.traffic is None else {"tensor_size": timed.traffic}
-    return {**told, "op": item.op, "microseconds": timed.microseconds}
-
-
-def _unrolled(timed: Sequence[Timed]) -> Iterator[tuple[Timed, int]]:
-    """Every run in order, with its number among those of its item.
-
-    Neighbours that are repeated are a loop with as many turns as their greatest common divisor: the layers of
-    a transformer, and in each of them its experts.
-    """
-    turns: Counter[int] = Counter()
-    phases = groupby(range(len(timed)), lambda place: timed[place].item.phase in (BACKWARD, UPDATE))
-    for _, places in phases:
-        for place in _loops([(place, timed[place].item.repeats) for place in places]):
-            yield timed[place], turns[place]
-            turns[place] += 1
-
-
-def _loops(counted: Sequence[tuple[int, int]]) -> Iterator[int]:
-    for repeated, group in groupby(counted, lambda pair: pair[1] > 1):
-        body = list(group)
-        times = math.gcd(*(count for _, count in body)) if repeated else 0
-        if times < 2:
-            yield from (place for place, count in body for _ in range(count))
-            continue
-        for _ in range(times):
-            yield from _loops([(place, count // times) for place, count in body])
