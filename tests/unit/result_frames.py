@@ -26,6 +26,7 @@ MACHINE: Mapping[str, Any] = {
     "gpu_clock": "1GHz",
     "ruby_clock": "2GHz",
     "num_tccs": 1,
+    "tcp_size": "16kB",
     "tcc_size": "256kB",
     "TCP_latency": 4,
     "bw_scalor": 0,

@@ -27,6 +27,7 @@ CLEAN = (
     "workflow/apuflow/configure",
     "workflow/apuflow/containers",
     "workflow/apuflow/core",
+    "workflow/apuflow/correlate",
     "workflow/apuflow/dnnmark",
     "workflow/apuflow/engines",
     "workflow/apuflow/gem5",

@@ -25,8 +25,16 @@ PAIRS = (("sqc_hits", "sqc_misses"), ("scalar_hits", "scalar_misses"))
 """Counters that some releases print and never count: without the release's facts, two zeros say nothing."""
 
 _CACHE = re.compile(r"\bruby\.\w+_cntrl\*\.\w*[cC]ache\w*\.")
+_NETWORK = "ruby.network.msg_"
 CACHES = tuple(counter.name for counter in COUNTERS if _CACHE.search(counter.stats))
 """Counters of cache accesses, which some releases do not reset with the other statistics."""
+NETWORK = tuple(counter.name for counter in COUNTERS if counter.stats.startswith(_NETWORK))
+"""Counters of the simple network. ``Switch::resetStats`` (src/mem/ruby/network/simple/Switch.cc) leaves them
+as they are in every release from v21.1 to v24.1."""
+OF_SIMPLE_NETWORK = "system.ruby.network.ext_links0.int_node.percent_links_utilized"
+"""A row that the simple network always prints, and garnet never."""
+DRAM_ENERGY = ("dram_command_energy", "dram_background_energy")
+"""gem5 prints zeros for a memory whose currents it does not know (src/mem/DRAMInterface.py, ``IDD0``)."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +112,11 @@ def counters(
 def since_reset(
     dumps: Sequence[Counters], facts: ReleaseFacts | None, file: str | Path | None = None
 ) -> list[Counters]:
-    """The dumps of one file, each with the cache accesses since the dump before.
+    """The dumps of one file, each with the cache accesses and messages since the dump before.
 
     Where a release keeps its cache statistics over a reset, the numbers of the dump before are taken off;
-    where nobody knows its facts, cache accesses are NaN after the first dump.
+    where nobody knows its facts, cache accesses are NaN after the first dump. The simple network's numbers
+    are kept over every reset.
 
     Raises:
         AnalysisError: a dump counts what the dump before it counted: gem5 was not told to reset between them.
@@ -121,11 +130,11 @@ def since_reset(
                 value=f"{dump.ended - dump.began:.0f}, {dump.ended - before.ended:.0f} since that dump",
                 remedy="dump with m5_dump_reset_stats, or give a file with the last dump alone",
             )
-    if facts is not None and not facts.keeps_cache_statistics:
-        return list(dumps)
+    kept = () if facts is not None and not facts.keeps_cache_statistics else CACHES
     result = list(dumps[:1])
     for before, dump in pairwise(dumps):
-        since = {name: NAN if facts is None else dump[name] - before[name] for name in CACHES}
+        since = {name: NAN if facts is None else dump[name] - before[name] for name in kept}
+        since |= {name: dump[name] - before[name] for name in NETWORK}
         result.append(replace(dump, numbers={**dump.numbers, **since}))
     return result
 
@@ -184,6 +193,10 @@ def from_snapshot(dump: Snapshot) -> Counters:
     values["slot_cycles"] = values["cu_cycles"] * dump.slots
     classes = ("valu_insts", "salu_insts", "smem_insts", "vmem_insts", "flat_insts", "lds_insts")
     values |= operations(values, {})
+    if dump.row(OF_SIMPLE_NETWORK) is None:
+        values |= dict.fromkeys(NETWORK, NAN)
+    if values["dram_background_energy"] == 0:
+        values |= dict.fromkeys(DRAM_ENERGY, NAN)
     values["other_insts"] = values["instructions"] - sum(values[name] for name in classes)
     ordered = {name: values[name] for name in NAMES}
     row = dump.row("finalTick")

@@ -16,7 +16,7 @@ from apuflow.gem5.stats.blocks import Block
 from apuflow.gem5.stats.checks import ACTIVE, LAUNCHED, UNITS
 from apuflow.gem5.stats.rows import Damage, first_number
 from apuflow_analysis.counters.table import SLOT
-from apuflow_analysis.counters.terms import NAN, Snapshot, unit_rows
+from apuflow_analysis.counters.terms import NAN, Snapshot, matches, unit_rows
 
 _ACTIVE = f"{ACTIVE} ".encode()
 _LAUNCHED = LAUNCHED.encode()
@@ -138,15 +138,14 @@ class _Units:
 
     def _layout(self, prefix: bytes, at: int) -> Sequence[Place]:
         """Where the wanted rows of the first unit lie. Rows that it lacks must be lacking everywhere."""
-        wanted = [name.encode() for name in unit_rows()]
-        exact = {name for name in wanted if not name.endswith(b"*")}
-        open_ended = tuple(name[:-1] for name in wanted if name.endswith(b"*"))
+        exact = {name.encode() for name in unit_rows() if "*" not in name}
+        patterns = [name for name in unit_rows() if "*" in name]
         places: list[Place] = []
         place = 0
         for line in self._text[at : self.stop].split(prefix)[1:]:
             name = line[: line.find(b" ")]
             self.slots += bool(_SLOT.fullmatch(name))
-            if name in exact or name.startswith(open_ended):
+            if name in exact or any(matches(pattern, name.decode()) for pattern in patterns):
                 places.append((name.decode(), name + b" ", place))
             place += len(prefix) + len(line)
         lacking = exact - {name.encode() for name, _, _ in places}

@@ -4,9 +4,10 @@ Its column ``stats`` says how a counter is read:
 
 * terms separated by `` + `` or `` - `` are added or subtracted, each summed over all objects it matches;
 * ``CUs*`` stands for every compute unit (``CUs`` when there is one, ``CUs0`` ... otherwise), likewise
-  ``tcc_cntrl*`` and the other arrays; ``::Name*`` for every element of a vector that begins so;
+  ``tcc_cntrl*`` and the other arrays and ``rank*``; another ``*`` for anything within the row of a unit;
 * names that begin with ``CUs`` or a dot belong to the shader (``system.cpuN``); the others are complete
   from ``system.`` on (left out);
+* ``a?`` counts as 0 where it is absent;
 * ``a | b`` are the names of one statistic in different releases, the first that is present counts;
 * ``samples*mean(X)`` is the sum of a distribution's samples, rebuilt from its printed mean; with ``mod N``
   the remainder of each object's sum: gem5 counts an LDS access without an active lane as -1, which it keeps
@@ -32,6 +33,7 @@ class Counter:
         aggregate: how the dumps of one run are put together: sum, last or max.
         integer: whether it counts whole things.
         optional: gem5 leaves the statistic out while it is zero, so absent means 0.
+        needed: statistics without it are damaged; else absent means unknown, or 0 where it is ``optional``.
         scale: factor from the printed number to the unit (gem5 prints hostMemory in KiB and peakBW in MB/s,
             whatever the descriptions in the file say: base/hostinfo.cc, dram_interface.cc).
         grows: with what it grows from the first workgroups of a launch to all (``counters.extrapolate``):
@@ -44,6 +46,7 @@ class Counter:
     aggregate: str
     integer: bool
     optional: bool
+    needed: bool
     scale: float
     grows: str
     stats: str
@@ -52,8 +55,8 @@ class Counter:
 
 def _counter(row: list[str]) -> Counter:
     name, unit, aggregate, integer, optional, scale, grows, stats, meaning = row
-    whole, absent = integer == "yes", optional == "yes"
-    return Counter(name, unit, aggregate, whole, absent, float(scale), grows, stats, meaning)
+    whole, absent, needed = integer == "yes", optional == "yes", optional == "no"
+    return Counter(name, unit, aggregate, whole, absent, needed, float(scale), grows, stats, meaning)
 
 
 with Path(__file__).with_name("counters.csv").open(newline="", encoding="utf-8") as _file:

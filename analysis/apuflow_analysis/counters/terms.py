@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -19,6 +19,7 @@ from apuflow_analysis.counters.table import ARRAYS, COUNTERS, GPU_MEMORY, RELATE
 NAN = math.nan
 _LARGEST = 2.0**53
 UNIT = "CUs*."
+_RANKS = ".rank*."
 _WORDS = re.compile(r"\s+([+|-])\s+")
 _MEAN = re.compile(r"samples\*mean\((.*)\)(?: mod (\d+))?")
 
@@ -27,12 +28,16 @@ Lookup = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class Term:
-    """One summand: ``sign`` times the sum over the pattern's objects; sums of samples modulo ``modulus``."""
+    """One summand: ``sign`` times the sum over the pattern's objects; sums of samples modulo ``modulus``.
+
+    ``optional``: rows that are absent count as 0.
+    """
 
     sign: int
     pattern: str
     mean: bool = False
     modulus: float = math.inf
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,15 +78,16 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
             alternatives.append([])
             sign = 1
         else:
-            mean = _MEAN.fullmatch(word)
+            name, absent = word.removesuffix("?"), word.endswith("?")
+            mean = _MEAN.fullmatch(name)
             modulus = float(mean[2]) if mean and mean[2] else math.inf
-            alternatives[-1].append(Term(sign, mean[1] if mean else word, mean is not None, modulus))
+            alternatives[-1].append(Term(sign, mean[1] if mean else name, mean is not None, modulus, absent))
     return tuple(tuple(terms) for terms in alternatives)
 
 
 @cache
 def unit_rows() -> tuple[str, ...]:
-    """The rows that counters need of every compute unit; a trailing ``*`` stands for anything."""
+    """The rows that counters need of every compute unit; a ``*`` stands for anything."""
     wanted: dict[str, None] = {VALU_CYCLES: None}
     for counter in COUNTERS:
         for terms in parse(counter.stats) if counter.stats else ():
@@ -102,7 +108,7 @@ def relied_on() -> tuple[tuple[tuple[str, ...], bool], ...]:
             ends = ("::samples", "::mean") if terms[0].mean else ("",)
             for end in ends:
                 row = tuple(name + end for name in names)
-                rows[row] = rows.get(row, True) and counter.optional
+                rows[row] = rows.get(row, True) and (not counter.needed or terms[0].optional)
     return tuple(rows.items())
 
 
@@ -113,7 +119,7 @@ def evaluate(expression: str, dump: Snapshot, optional: bool) -> float:
         optional: rows that are absent count as 0.
     """
     for terms in parse(expression):
-        values = [_term(term, dump) for term in terms]
+        values = [0.0 if (v := _term(t, dump)) is None and t.optional else v for t in terms]
         if any(value is not None for value in values) and (optional or None not in values):
             return math.fsum(t.sign * (v or 0.0) for t, v in zip(terms, values, strict=True))
     return 0.0 if optional else NAN
@@ -144,16 +150,40 @@ def _term(term: Term, dump: Snapshot) -> float | None:
         array, _, rest = pattern.partition("*")
         own = elements(GPU_MEMORY[array], dump.row) if array in GPU_MEMORY else ()
         values = [_plain(name + rest, dump.row) for name in own or elements(array, dump.row)]
-        present = [value for value in values if value is not None]
-        return math.fsum(present) if present else None
+        return _sum(values)
     return _plain(f"system.{pattern}" if "." in pattern else pattern, dump.row)
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a row of a compute unit is one that a pattern with ``*`` stands for."""
+    return _expression(pattern).fullmatch(name) is not None
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.escape(pattern).replace(r"\*", "[^.]*"))
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return math.fsum(present) if present else None
 
 
 def _plain(name: str, row: Lookup) -> float | None:
     """A scalar, or the total of a vector (a vector of one element is printed as a scalar)."""
+    if _RANKS in name:
+        return _of_ranks(name, row)
     total = row(f"{name}::total") if "::" not in name and "_Controller." in name else None
     value = row(name) if total is None else total
     return None if value is None else _counted(name, value)
+
+
+def _of_ranks(name: str, row: Lookup) -> float | None:
+    """A number of all ranks of a memory channel."""
+    values: list[float | None] = []
+    while (value := _plain(name.replace(_RANKS, f".rank{len(values)}."), row)) is not None:
+        values.append(value)
+    return _sum(values)
 
 
 def _counted(name: str, value: float) -> float:
@@ -167,10 +197,9 @@ def _counted(name: str, value: float) -> float:
 
 def _sum_units(name: str, dump: Snapshot) -> float | None:
     names = [name]
-    if name.endswith("*"):
-        names = [row for row in dump.unit_rows if row.startswith(name[:-1])]
-    present = [_counted(row, unit[row]) for unit in dump.units for row in names if row in unit]
-    return math.fsum(present) if present else None
+    if "*" in name:
+        names = [row for row in dump.unit_rows if matches(name, row)]
+    return _sum(_counted(row, unit[row]) for unit in dump.units for row in names if row in unit)
 
 
 def _samples_times_mean(term: Term, dump: Snapshot) -> float | None:

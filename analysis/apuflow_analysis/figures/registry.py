@@ -12,6 +12,7 @@ import pandas as pd
 from apuflow.core.engines import ENGINES
 from apuflow_analysis.figures import (
     comparisons,
+    energy,
     heat,
     ladders,
     limits,
@@ -117,6 +118,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     FigureSpec("utilization", "Utilization by unit", limits.utilization, any_of=limits.METRICS),
     _parts("stalls", "Stall reasons", shares.STALLS, _STALLS),
     _parts("instruction_mix", "Instruction mix", shares.MIX, "Shares of the wavefront instructions executed"),
+    FigureSpec("energy", "Energy by part", energy.by_part, energy.NEEDED),
     FigureSpec(
         "roofline",
         "Roofline",
@@ -168,6 +170,8 @@ _CAPTIONS = {
     "what limits the point (DNNMark paper, figure 12).",
     "stalls": "Why resident wavefronts did not issue, at the smallest and the largest machine.",
     "instruction_mix": "Wavefront instructions by class, at the smallest and the largest machine.",
+    "energy": "Dynamic energy of the GPU and its DRAM by part, with the interval over files of published "
+    "coefficients: relative; not validated on AMD.",
     "roofline": "Attained throughput over operations per byte, under the ceilings of the machine's units and "
     "links.",
     "heatmap": "Speedup over two axes at once, per workload.",

@@ -1,8 +1,10 @@
 """The metrics (``metrics.csv``): formulas over counters, computed for a table, and their ranges checked.
 
 A formula is a Python expression over counter columns (``counters.table``), machine columns (options
-of apu_se.py with ``-`` written ``_``), the quantities and ``maximum(a, b)`` and ``where(condition, a,
-b)``, element by element. It is both what is computed and what the documentation shows.
+of apu_se.py with ``-`` written ``_``), sizes (``tcp_bytes`` of the option ``tcp_size``), the quantities,
+metrics of energy and functions, element by element: ``maximum(a, b)``, ``minimum(a, b)``, ``where(condition,
+a, b)``, ``known(a, b)`` (b where a is unknown), ``lowest(...)`` and ``highest(...)`` of what is known. It is
+both what is computed and what the documentation shows.
 
 The formulas follow the increments in gem5 v23.0.1.0, in the files that the column ``source`` names. Source of
 the group ``paper``: Dong and Kaeli, "DNNMark: A Deep Neural Network Benchmark Suite for GPUs" (GPGPU-10,
@@ -14,7 +16,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -23,8 +25,9 @@ import numpy as np
 import pandas as pd
 
 from apuflow.core.errors import AnalysisError
-from apuflow.core.units import clock_hertz
+from apuflow.core.units import clock_hertz, size_bytes
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
+from apuflow_analysis.energy import formulas
 
 INF = float("inf")
 
@@ -47,7 +50,7 @@ class Metric:
         formula: Python expression over counter and machine columns.
         low, high: the range that values must lie in; ``high`` may be an expression over machine columns.
         caveat: what it does not say.
-        group: ``time``, ``paper`` or ``standard``.
+        group: ``time``, ``paper``, ``standard`` or ``energy``.
     """
 
     name: str
@@ -68,7 +71,7 @@ def _metric(row: list[str]) -> Metric:
 
 
 with Path(__file__).with_name("metrics.csv").open(newline="", encoding="utf-8") as _file:
-    _ROWS = [*csv.reader(_file)][1:]
+    _ROWS = [*[*csv.reader(_file)][1:], *formulas.rows()]
 QUANTITIES = tuple(Quantity(row[1], row[5], row[6]) for row in _ROWS if row[0] == "quantity")
 METRICS = tuple(_metric(row) for row in _ROWS if row[0] != "quantity")
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
@@ -81,10 +84,16 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 def machine_columns() -> tuple[str, ...]:
     """The machine columns that some metric needs: options of apu_se.py, ``-`` written ``_``."""
-    known = {*COUNTER_NAMES, *_QUANTITIES, *_FUNCTIONS}
-    formulas = [*_QUANTITIES.values(), *(metric.formula for metric in METRICS)]
-    formulas += [metric.high for metric in METRICS if isinstance(metric.high, str)]
-    return tuple(sorted({name for formula in formulas for name in _code(formula).co_names} - known))
+    known = {*COUNTER_NAMES, *_NAMED, *_FUNCTIONS}
+    texts = [*_QUANTITIES.values(), *(metric.formula for metric in METRICS)]
+    texts += [metric.high for metric in METRICS if isinstance(metric.high, str)]
+    names = {name for text in texts for name in names_in(text)} - known
+    return tuple(sorted({SIZES.get(name, name) for name in names}))
+
+
+def names_in(formula: str) -> tuple[str, ...]:
+    """The columns, sizes, quantities, metrics and functions that a formula names."""
+    return _code(formula).co_names
 
 
 def compute(frame: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +120,7 @@ def compute(frame: pd.DataFrame) -> pd.DataFrame:
 
 def evaluate(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], list[str]]:
     """All metrics of so many rows, and the flags of each row, as ``compute`` appends them."""
-    columns = _Columns(given, rows)
+    columns = Columns(given, rows)
     values = np.empty((len(METRICS), rows))
     low, high = np.empty((len(METRICS), 1)), np.empty((len(METRICS), rows))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,8 +140,8 @@ def evaluate(given: Mapping[str, Any], rows: int) -> tuple[dict[str, Array], lis
     return dict(zip(NAMES, values, strict=True)), [";".join(row) for row in flags]
 
 
-class _Columns(dict[str, Any]):
-    """What formulas see: columns as float arrays, shared quantities, two functions."""
+class Columns(dict[str, Any]):
+    """What formulas see: columns as float arrays, sizes, shared quantities, functions."""
 
     def __init__(self, given: Mapping[str, Any], rows: int) -> None:
         super().__init__(_FUNCTIONS)
@@ -141,11 +150,24 @@ class _Columns(dict[str, Any]):
             self[f"{name}_ticks"] = self._clock(name)
 
     def evaluate(self, formula: str) -> Any:
+        """The value of a formula in every row; NaN where a column is missing."""
         return eval(_code(formula), {"__builtins__": {}}, self)
 
     def __missing__(self, name: str) -> Any:
-        self[name] = self.evaluate(_QUANTITIES[name]) if name in _QUANTITIES else self._column(name)
+        if name in SIZES:
+            self[name] = self._size(SIZES[name])
+        else:
+            self[name] = self.evaluate(_NAMED[name]) if name in _NAMED else self._column(name)
         return self[name]
+
+    def _size(self, option: str) -> Array:
+        """Bytes of an option such as ``16kB``; NaN where it is not given."""
+        values = self._given.get(option)
+        if values is None:
+            return np.full(self._rows, np.nan)
+        texts = [str(value) for value in values]
+        known = {text: size_bytes(text) for text in set(texts)}
+        return np.array([known[text] or np.nan for text in texts], dtype=np.float64)
 
     def _column(self, name: str) -> Array:
         values = self._given.get(name)
@@ -170,7 +192,32 @@ class _Columns(dict[str, Any]):
 
 
 _QUANTITIES = {quantity.name: quantity.formula for quantity in QUANTITIES}
-_FUNCTIONS: dict[str, Any] = {"maximum": np.maximum, "where": np.where}
+_NAMED = _QUANTITIES | {metric.name: metric.formula for metric in METRICS if metric.group == formulas.GROUP}
+SIZES = {"tcp_bytes": "tcp_size", "tcc_bytes": "tcc_size"}
+"""Names of formulas for sizes, and the machine column that holds each as a text."""
+
+
+def _known(first: Array, second: Array | float) -> Array:
+    return np.where(np.isnan(first), second, first)
+
+
+def _lowest(*values: Array) -> Array:
+    return np.asarray(reduce(np.fmin, values))
+
+
+def _highest(*values: Array) -> Array:
+    return np.asarray(reduce(np.fmax, values))
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "where": np.where,
+    "known": _known,
+    "lowest": _lowest,
+    "highest": _highest,
+    "nan": np.nan,
+}
 
 
 @cache

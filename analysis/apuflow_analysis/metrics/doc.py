@@ -17,6 +17,7 @@ _TITLES = {
     "time": "Time",
     "paper": "The metrics of the DNNMark paper",
     "standard": "Efficiency, caches, memory, mix, balance, host",
+    "energy": "Energy: relative, not validated on AMD",
 }
 _AGGREGATES = {"sum": "", "last": " (of the last dump)", "max": " (largest of the dumps)"}
 

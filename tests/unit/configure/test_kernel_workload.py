@@ -96,6 +96,9 @@ def test_a_point_is_another_when_anything_that_it_reads_is(root: Path) -> None:
         ("parameters: {n", "parameters: {compute_units", "has a meaning already"),
         ("parameters: {n", "parameters: {1n", "can stand in an expression"),
         ("repeat: 3", "repeat: 99999", "more than 10000 launches"),
+        ("repeat: 3", "repeat: {i: 999, j: 999}", "more than 10000 launches"),
+        ("repeat: 3", "repeat: {n: 2}", "has a meaning already"),
+        ("repeat: 3", "repeat: {i: m}", r"unknown name m[\s\S]*repeat.i"),
         ("launches:", "outputs: [a]\nlaunches:", "a Python file has to say"),
         ("launches:", "outputs: [z]\nlaunches:", "not a buffer"),
     ],
@@ -104,6 +107,17 @@ def test_mistakes_are_named(root: Path, old: str, new: str, said: str) -> None:
     assert old in OWN
     with pytest.raises(ConfigError, match=said):
         project(root, OWN.replace(old, new)).points("mine", "mine")
+
+
+def test_a_launch_counts_its_repetitions(root: Path) -> None:
+    """A bitonic sort of 8 = 2 ** 3 elements takes 1 + 2 + 3 passes; log2 is rounded down."""
+    looped = OWN.replace("repeat: 3", "repeat: {stage: log2(n), step: stage + 1}")
+    looped = looped.replace("n + 1, 0.5", "stage, step").replace("{n: 100", "{n: 8")
+    [point] = project(root, looped).points("mine", "mine")
+    assert isinstance(point.work, KernelsWork)
+    launches = point.work.program(8, "gfx801").launches
+    told = [tuple(given.value for given in launch.arguments[1:3]) for launch in launches]
+    assert told == [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
 
 
 def test_unknown_parameters_of_a_sweep(root: Path) -> None:

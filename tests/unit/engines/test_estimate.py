@@ -48,16 +48,16 @@ def test_memory_estimate_grows_with_tensors_and_units(root: Path) -> None:
 
 
 def test_a_point_that_the_preview_does_not_know_leaves_the_others_their_own_cost(root: Path) -> None:
-    """A thousand times the work is not the cost of a small run; the preview knows no HBM."""
+    """A thousand times the work is not the cost of a small run; the preview knows no LPDDR."""
     (root / "configs/sweeps/mixed.yaml").write_text(
         HEAD.replace("[preview]", "[gem5-kernels]")
-        + "axes: {mem-type: [DDR3_1600_8x8, HBM_1000_4H_1x128], layer: {n: [1, 1000]}}\n"
+        + "axes: {mem-type: [DDR3_1600_8x8, LPDDR3_1600_1x32], layer: {n: [1, 1000]}}\n"
     )
     chosen = points(load_sweep("mixed", root), "softmax_fwd", root)
     seconds = estimate.each_point(chosen, lower_bound=False, root=root)
     known = {p.axes["layer.n"]: s for p, s in zip(chosen, seconds, strict=True) if s is not None}
     unknown = {p.options["mem-type"] for p, s in zip(chosen, seconds, strict=True) if s is None}
-    assert unknown == {"HBM_1000_4H_1x128"} and set(known) == {1, 1000}
+    assert unknown == {"LPDDR3_1600_1x32"} and set(known) == {1, 1000}
     assert known[1000] > 10 * known[1]
 
 

@@ -42,8 +42,14 @@ def test_a_tcc_of_128_kb_a_unit_uses_as_many_sets_as_address_bits_can_number() -
         assert built.tcc_bytes == used * 128 * 1024
 
 
+@pytest.mark.parametrize("name", ["HBM_1000_4H_1x128", "HBM_2000_4H_1x64"])
+def test_a_channel_of_hbm_has_16_gb_a_second(name: str) -> None:
+    """128 bits at 1 GT/s, and 64 bits at 2 GT/s."""
+    assert machine({"mem-type": name}, DEFAULTS).dram.peak_bytes_per_ns == 16.0
+
+
 @pytest.mark.parametrize(
-    ("key", "value"), [("dgpu", True), ("WB_L2", True), ("mem-type", "HBM_1000_4H_1x64")]
+    ("key", "value"), [("dgpu", True), ("WB_L2", True), ("mem-type", "LPDDR3_1600_1x32")]
 )
 def test_unknown_mechanisms_are_refused_by_name(key: str, value: object) -> None:
     with pytest.raises(NotModelled, match=key):

@@ -76,12 +76,13 @@ def dispatches(
 ) -> None:
     """Show a run kernel by kernel, or its phases: forward and backward, per kind of layer, per layer."""
     from apuflow.core.terminal import Entry, stacked, terminal_console
+    from apuflow.results.kernels import run_kernels
     from apuflow_analysis.tables.kernels import phases
 
     if by not in (None, *GROUPS):
         remedy = f"one of {', '.join(GROUPS)}"
         raise ApuflowError("the dispatches cannot be grouped by this", key="--by", value=by, remedy=remedy)
-    table, varying = _kernels(run)
+    table, varying = run_kernels(run)
     texts = [*varying, "dispatch", "dispatches", "workgroups", "layer", "direction", "kernel"]
     texts += ["stand_in", "library", "extrapolated"]
     numbers = [*_SHOWN]
@@ -98,21 +99,6 @@ def dispatches(
         told = ", ".join(f"{name} {_cell(row[name])}" for name in texts if row[name] not in ("", None))
         entries.append(Entry(told, [_cell(row[name]) for name in numbers]))
     give(table, as_json, csv, lambda: terminal_console().print(stacked(numbers, entries)))
-
-
-def _kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
-    """A row per kernel of a run or of a preview batch, and the axes that tell the batch's points apart."""
-    from apuflow.core.record import BatchRecord, read
-
-    record = read(run / "run.json")
-    if isinstance(record, BatchRecord):
-        from apuflow.results.kernels import preview_kernel_table
-
-        table = preview_kernel_table(run, record)
-        return table, list(table.attrs["axes"])
-    from apuflow_analysis.tables.kernels import kernel_table
-
-    return kernel_table(run), []
 
 
 def _all(counted: Counters) -> pd.DataFrame:

@@ -144,6 +144,13 @@ Constant: TypeAlias = Annotated[
 ]
 
 
+Repeat: TypeAlias = Annotated[
+    Annotated[dict[Identifier, Expression], Tag("tagged-mapping")]
+    | Annotated[Expression, Tag("tagged-plain")],
+    Discriminator(_form),
+]
+
+
 class LaunchFile(Model):
     """One launch, or the same one several times."""
 
@@ -165,7 +172,11 @@ class LaunchFile(Model):
         (), max_length=3, description="OpenCL: numbers of the first work-item; left out: 0"
     )
     compile: str | None = Field(None, description="arguments for clang; left out: `compile` above")
-    repeat: Expression = Field(1, description="how many times in a row")
+    repeat: Repeat = Field(
+        1,
+        description="how many times in a row; or {NAME: times}: the launch may use NAME, which counts from "
+        "0; of several names the last counts fastest, and its times may use those before it",
+    )
     constexprs: dict[str, Constant] = Field(
         default_factory=dict,
         description="Triton: values by parameter: numbers, expressions, null, {string: relu}, {type: half}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from apuflow.configure.kernel_file import (
     ArgumentFile,
@@ -77,33 +77,73 @@ def own_launches(
     Raises:
         ConfigError: a wrong expression, too many launches, or one that does not fit its Triton kernel.
     """
-    count, names = 0, _numbers(parameters)
-    buffers = {buffer.name: buffer for buffer in memory}
-    compile_arguments = text_with(spec.compile, {**parameters, "gfx": gfx}, "compile")
+    numbers, count = _numbers(parameters), 0
+    made: tuple[Mapping[str, int], OwnLaunch] | None = None
     for number, each in enumerate(spec.launches):
         key = f"launches.{number}"
-        repeat = positive(each.repeat, names, f"{key}.repeat")
-        count += repeat
-        if count > MOST_LAUNCHES:
-            message, remedy = f"more than {MOST_LAUNCHES} launches", "launch a kernel fewer times"
-            raise ConfigError(message, key=f"{key}.repeat", value=repeat, remedy=remedy)
-        source = directory / text_with(each.source or spec.source, {"gfx": gfx}, "source")
-        given = tuple(
-            _given(argument, names, buffers, f"{key}.arguments.{place}")
-            for place, argument in enumerate(each.arguments)
-        )
-        if language(source) == "triton":
-            made = _triton(each, parameters, key)
-            compiled = triton_launch.compile_arguments(root / source, made, given, buffers, key)
-            x, y, z = _extent(each.grid, names, f"{key}.grid")
-            grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
-            launch = OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
-        else:
-            code = Code(source, compile_arguments)
-            if each.compile is not None:
-                code = Code(source, text_with(each.compile, {**parameters, "gfx": gfx}, f"{key}.compile"))
-            launch = _launch(each, code, names, given, key)
-        yield from itertools.repeat(launch, repeat)
+        for names in _repetitions(each.repeat, numbers, f"{key}.repeat"):
+            count += 1
+            if count > MOST_LAUNCHES:
+                message, remedy = f"more than {MOST_LAUNCHES} launches", "launch a kernel fewer times"
+                raise ConfigError(message, key=f"{key}.repeat", value=str(each.repeat), remedy=remedy)
+            if made is None or made[0] is not names:
+                now = _Repetition(parameters, names, gfx, memory, directory, root)
+                made = names, _of_file(spec, each, now, key)
+            yield made[1]
+        made = None
+
+
+class _Repetition(NamedTuple):
+    """What a launch of the file is read with; ``names``: numbers of its expressions."""
+
+    parameters: Mapping[str, int | str]
+    names: Mapping[str, int]
+    gfx: str
+    memory: Sequence[OwnBuffer]
+    directory: Path
+    root: Path
+
+
+def _repetitions(
+    repeat: int | str | Mapping[str, int | str], names: Mapping[str, int], key: str
+) -> Iterator[Mapping[str, int]]:
+    """The numbers that the expressions of each repetition know."""
+    if not isinstance(repeat, Mapping):
+        yield from itertools.repeat(names, positive(repeat, names, key))
+        return
+    for name in repeat:
+        if name in names:
+            raise ConfigError("this name has a meaning already", key=key, value=name, remedy="choose another")
+    yield from _counted(list(repeat.items()), names, key)
+
+
+def _counted(
+    counters: Sequence[tuple[str, int | str]], names: Mapping[str, int], key: str
+) -> Iterator[Mapping[str, int]]:
+    if not counters:
+        yield names
+        return
+    (name, times), *inner = counters
+    for count in range(evaluate(times, names, f"{key}.{name}")):
+        yield from _counted(inner, {**names, name: count}, key)
+
+
+def _of_file(spec: KernelsFile, each: LaunchFile, now: _Repetition, key: str) -> OwnLaunch:
+    buffers = {buffer.name: buffer for buffer in now.memory}
+    source = now.directory / text_with(each.source or spec.source, {"gfx": now.gfx}, "source")
+    given = tuple(
+        _given(argument, now.names, buffers, f"{key}.arguments.{place}")
+        for place, argument in enumerate(each.arguments)
+    )
+    if language(source) == "triton":
+        made = _triton(each, now.parameters, key)
+        compiled = triton_launch.compile_arguments(now.root / source, made, given, buffers, key)
+        x, y, z = _extent(each.grid, now.names, f"{key}.grid")
+        grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
+        return OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
+    arguments, place = (spec.compile, "compile") if each.compile is None else (each.compile, f"{key}.compile")
+    code = Code(source, text_with(arguments, {**now.parameters, "gfx": now.gfx}, place))
+    return _launch(each, code, now.names, given, key)
 
 
 def _numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:

@@ -84,6 +84,14 @@ class KernelsWork(Work):
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
 
+    def execute(self, compute_units: int, gfx: str, total: int) -> None:
+        """Execute its launches for :meth:`previewed`, at most ``total`` wavefront instructions of them.
+
+        Raises:
+            TooLong: they are more. EngineError: they cannot be executed.
+        """
+        _previewed(self, compute_units, gfx, total)
+
     @override
     def not_compiled(self, gfx: str) -> ConfigError | None:
         for name in {each.source or self.spec.source for each in self.spec.launches} | {self.spec.source}:
@@ -125,13 +133,13 @@ class KernelsWork(Work):
 
 @lru_cache(maxsize=4096)
 def _previewed(
-    work: KernelsWork, compute_units: int, gfx: str
+    work: KernelsWork, compute_units: int, gfx: str, total: int | None = None
 ) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
     from apuflow.kernels.previewed import as_launches, profiles_of
 
     program = work.program(compute_units, gfx)
     units = compute_units if "compute_units" in work.canonical else ""  # most launches do not depend on them
-    return as_launches(program), profiles_of(program, f"{work.canonical} {units}", gfx, work.root)
+    return as_launches(program), profiles_of(program, f"{work.canonical} {units}", gfx, work.root, total=total)
 
 
 @lru_cache(maxsize=4096)

@@ -19,6 +19,12 @@ def _ceil(number: int, divisor: int) -> int:
     return -(-number // divisor)
 
 
+def _log2(number: int) -> int:
+    if number < 1:
+        raise ValueError("no logarithm")
+    return number.bit_length() - 1
+
+
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -26,10 +32,12 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_FUNCTIONS: Final[Mapping[str, Callable[..., int]]] = {"min": min, "max": max, "ceil": _ceil}
+_FUNCTIONS: Final[Mapping[str, Callable[..., int]]] = {
+    **{"min": min, "max": max, "ceil": _ceil, "log2": _log2},
+}
 REMEDY: Final = (
     "whole numbers, names of parameters, + - * // % and parentheses, min(a, b), max(a, b), "
-    "ceil(a, b), which is a / b rounded up"
+    "ceil(a, b), which is a / b rounded up, log2(a), rounded down"
 )
 
 

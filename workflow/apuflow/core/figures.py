@@ -19,6 +19,7 @@ FIGURE_NAMES = (
     "utilization",
     "stalls",
     "instruction_mix",
+    "energy",
     "roofline",
     "heatmap",
     "engines",

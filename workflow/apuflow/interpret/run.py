@@ -34,6 +34,10 @@ _SLOTS: Final = 4
 """Batches that have private memory at once."""
 
 
+class TooLong(EngineError):
+    """A launch has executed more wavefront instructions than it may."""
+
+
 @dataclass(frozen=True)
 class Value:
     """A kernel argument: bytes, or the address of a buffer plus an offset."""
@@ -382,7 +386,7 @@ class _Pool:
             block.executions += count
             session.executed += count * len(block.instructions)
             if session.executed > session.limit:
-                raise EngineError(
+                raise TooLong(
                     f"{session.limit:,} wavefront instructions have run and it does not end, at {address:#x}",
                     remedy="correct its loop, or give a higher limit",
                 )

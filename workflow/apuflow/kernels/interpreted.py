@@ -44,6 +44,7 @@ def interpret_list(
     data: NDArray[np.uint8] | None = None,
     trace: bool = False,
     limit: int = LIMIT,
+    total: int | None = None,
     defects: Collection[str] = (),
 ) -> Interpreted:
     """Run the dispatches of a list in order.
@@ -53,6 +54,7 @@ def interpret_list(
         data: bytes of the list's data file.
         trace: follow waits and memory accesses of each dispatch.
         limit: wavefront instructions after which a dispatch is taken for endless.
+        total: the same for all dispatches together.
         defects: names of what a gem5 executes otherwise.
 
     Raises:
@@ -71,7 +73,8 @@ def interpret_list(
             case Dispatch():
                 launch = _launch(step, codes)
                 watch = Trace(launch, images[launch.image].kernels[launch.kernel]) if trace else None
-                executed.append(machine.run(launch, watch=watch, limit=limit, defects=defects))
+                most = limit if total is None else min(limit, total - sum(each.total for each in executed))
+                executed.append(machine.run(launch, watch=watch, limit=most, defects=defects))
                 if watch:
                     traced.append(watch.result(executed[-1]))
             case Dump():
@@ -104,6 +107,7 @@ def interpret_program(
     *,
     trace: bool = False,
     limit: int = LIMIT,
+    total: int | None = None,
     defects: Collection[str] = (),
 ) -> tuple[Interpreted, Mapping[str, float]]:
     """Run a program of the user's own, and how far its outputs are from its reference.
@@ -111,7 +115,7 @@ def interpret_program(
     Args:
         kernels: of its code objects.
         codes: where each code object is.
-        trace, limit, defects: as of :func:`interpret_list`.
+        trace, limit, total, defects: as of :func:`interpret_list`.
 
     Returns:
         What it did, and of each output the largest difference over the reference's largest element; no
@@ -127,7 +131,7 @@ def interpret_program(
     objects = {str(object_file(number)): codes[code] for number, code in enumerate(program.codes)}
     data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
     done = interpret_list(
-        guest.contents, objects=objects, data=data, trace=trace, limit=limit, defects=defects
+        guest.contents, objects=objects, data=data, trace=trace, limit=limit, total=total, defects=defects
     )
     if not program.compared or not program.outputs:
         return done, {}

@@ -62,15 +62,21 @@ def as_launches(program: OwnProgram) -> tuple[Launch, ...]:
 
 
 def profiles_of(
-    program: OwnProgram, identity: str, gfx: str, root: Path = Path(), limit: int = LIMIT
+    program: OwnProgram,
+    identity: str,
+    gfx: str,
+    root: Path = Path(),
+    limit: int = LIMIT,
+    total: int | None = None,
 ) -> tuple[Profile, ...]:
     """What each launch of a program does: compiled and executed once, then kept below ``build``.
 
     Args:
         identity: everything that decides what it computes.
-        limit: wavefront instructions of a launch.
+        limit: wavefront instructions of a launch; total: of all of them.
 
     Raises:
+        TooLong: it executes more.
         EngineError: it cannot be compiled, or the interpreter cannot execute it.
         ConfigError: its contents cannot be made.
     """
@@ -78,12 +84,12 @@ def profiles_of(
     parts = identity, PREVIEW_VERSION, _KEPT, *(f"{each.gfx} {each.name}" for each in objects)
     kept = root / paths.launch_profiles(digest(*parts))
     if not kept.exists():
-        found = [traced_profile(each, gfx) for each in _traced(program, gfx, root, limit)]
+        found = [traced_profile(each, gfx) for each in _traced(program, gfx, root, limit, total)]
         write_text(kept, json.dumps([profile._asdict() for profile in found]))
     return tuple(map(_profile, json.loads(kept.read_text(encoding="utf-8"))))
 
 
-def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[Traced]:
+def _traced(program: OwnProgram, gfx: str, root: Path, limit: int, total: int | None) -> Sequence[Traced]:
     program = replace(program, outputs=())
     with ExitStack() as stack:
         codes = {
@@ -91,7 +97,7 @@ def _traced(program: OwnProgram, gfx: str, root: Path, limit: int) -> Sequence[T
             for code in program.codes
         }
         kernels = {code: read_kernels(path) for code, path in codes.items()}
-        done, _ = interpret_program(program, kernels, codes, gfx, trace=True, limit=limit)
+        done, _ = interpret_program(program, kernels, codes, gfx, trace=True, limit=limit, total=total)
     return done.traced
 
 

@@ -165,7 +165,13 @@ class Dram(NamedTuple):
 _TYPES = {
     "DDR3_1600_8x8": Dram(5.0, 13.75, 13.75, 260.0, 7800.0, 7.5, 2.5),
     "DDR3_2133_8x8": Dram(3.752, 13.09, 13.09, 260.0, 7800.0, 7.5, 1.876),
+    "HBM_1000_4H_1x128": Dram(4.0, 15.0, 15.0, 160.0, 3900.0, 10.0, 4.0),
+    "HBM_2000_4H_1x64": Dram(4.0, 12.0, 18.0, 220.0, 3900.0, 4.0, 18.0),
 }
+"""gem5's memory types: ``tBURST`` of 64 bytes, ``tRCD``, ``tCL``, ``tRFC``, ``tREFI``, ``tWTR``, ``tRTW`` of
+``src/mem/DRAMInterface.py`` (v24.1). ``HBM_2000_4H_1x64`` moves 32 bytes in a burst, so a line takes two; the
+longer delays inside a bank group (``tCCD_L``, ``tWTR_L``) are not modelled. No run with HBM was recorded: the
+rows are flagged ``unmeasured``."""
 
 
 def memory_name(channel: Dram) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION, is_batch
 from apuflow.core.errors import AnalysisError
-from apuflow.core.record import BatchRecord, read_run
+from apuflow.core.record import BatchRecord, read, read_run
 from apuflow.core.units import size_bytes
 from apuflow.launcher.plan import SGEMM
 from apuflow.plan.campaign import Campaign
@@ -26,6 +27,19 @@ from apuflow_analysis.metrics import compute
 from apuflow_analysis.tables.columns import axis_column
 from apuflow_analysis.tables.kernels import kernel_table
 from apuflow_analysis.tables.records import COMPLETED, judgement
+
+
+def run_kernels(run: Path) -> tuple[pd.DataFrame, list[str]]:
+    """A row per kernel of a run or of a preview batch, and the axes that tell the batch's points apart.
+
+    Raises:
+        AnalysisError: the run has no kernels to tell apart (``kernel_table``).
+    """
+    record = read(run / "run.json")
+    if isinstance(record, BatchRecord):
+        table = preview_kernel_table(run, record)
+        return table, list(table.attrs["axes"])
+    return kernel_table(run), []
 
 
 def kernel_rows(campaign: Campaign, sweep: Sweep) -> pd.DataFrame:
@@ -96,6 +110,25 @@ def _levels(point: Point) -> dict[str, float]:
     }
 
 
+def points_of_batch(directory: Path, record: BatchRecord, root: Path = Path()) -> Sequence[Point]:
+    """The points of the preview batch in a directory, from its sweep's file.
+
+    Raises:
+        AnalysisError: the batch is of another version of the model or of other points than the sweep has.
+        ConfigError: the sweep's file is gone, or has a mistake.
+    """
+    sweep, _, version = directory.resolve().name.rpartition(".v")
+    points = Campaign(root).points(sweep, record.workload, "preview")
+    numbers = pd.read_parquet(directory / "counters.parquet", columns=["point"])
+    if version != PREVIEW_VERSION or list(numbers["point"]) != [point.id for point in points]:
+        raise AnalysisError(
+            "the batch is of another version of the model or of its sweep",
+            file=directory,
+            remedy=f"make it again: snakemake --cores all results/{sweep}/{record.workload}.csv",
+        )
+    return points
+
+
 def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path()) -> pd.DataFrame:
     """One row per point and launch of the preview batch in a directory: the model says it anew.
 
@@ -107,15 +140,8 @@ def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path
         AnalysisError: the batch is of another version of the model or of other points than the sweep has.
         ConfigError: the sweep's file is gone, or has a mistake.
     """
-    sweep, _, version = directory.resolve().name.rpartition(".v")
-    points = Campaign(root).points(sweep, record.workload, "preview")
+    points = points_of_batch(directory, record, root)
     numbers = pd.read_parquet(directory / "counters.parquet").set_index("point")
-    if version != PREVIEW_VERSION or list(numbers.index) != [point.id for point in points]:
-        raise AnalysisError(
-            "the batch is of another version of the model or of its sweep",
-            file=directory,
-            remedy=f"make it again: snakemake --cores all results/{sweep}/{record.workload}.csv",
-        )
     frame = preview.kernels_frame(points, option_rules.defaults(preview.RELEASE))
     frame = frame.rename(columns={"count": "dispatches", "note": "stand_in"})
     added = [name for name in COUNTERS if name in frame.columns and name not in preview.RATES]
@@ -126,6 +152,7 @@ def preview_kernel_table(directory: Path, record: BatchRecord, root: Path = Path
     }
     machine = [name for name in compute.machine_columns() if name in numbers.columns and name not in axes]
     about = pd.DataFrame(axes, index=numbers.index).join(numbers[machine])
+    frame = frame.copy()  # in one block: hundreds of columns were added one by one
     frame.insert(1, "dispatch", frame.groupby("point", sort=False).cumcount())
     table = frame.merge(about.reset_index(), on="point", how="left")
     table = compute.compute(table.reindex(columns=[*dict.fromkeys([*table.columns, *COUNTERS])]))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from apuflow.core.errors import AnalysisError
 from apuflow.core.record import DispatchRecord
 
 FLAGS = ("GPUKernelInfo", "GPUCommandProc")
@@ -38,6 +40,19 @@ _LAUNCHED = re.compile(r"Launched kernel (\d+)(?: for WG \d+)?$")
 _COMPLETED = re.compile(r"Completed kernel (\d+)$")
 _BEGUN = "WG Begin "
 _ENDED = "WG Complete "
+_WORKGROUP_BEGUN = re.compile(r"WG Begin cycle:\d+ wg:(\d+) cu:(\d+)$")
+_WORKGROUP_ENDED = re.compile(r"WG Complete cycle:\d+ wg:(\d+) kernel:(\d+) cu:(\d+)$")
+
+
+@dataclass(frozen=True)
+class Workgroup:
+    """A workgroup of a kernel (its dispatch's number) on a compute unit, and its first and last tick."""
+
+    workgroup: int
+    kernel: int
+    unit: int
+    began: int
+    ended: int
 
 
 @dataclass
@@ -111,6 +126,41 @@ def parse_trace(lines: Iterable[str]) -> tuple[DispatchRecord, ...]:
         elif (ended := _COMPLETED.match(text)) and int(ended[1]) in dispatches:
             dispatches[int(ended[1])].completed = tick
     return tuple(dispatches[number].record() for number in sorted(dispatches))
+
+
+def read_workgroups(file: Path) -> tuple[Workgroup, ...]:
+    """The workgroups of a trace that ended, in that order.
+
+    ``Shader::dispatchWorkgroups`` (src/gpu-compute/shader.cc) and ``GPUDispatcher::notifyWgCompl``
+    (dispatcher.cc) say when.
+
+    Raises:
+        AnalysisError: there is no such file.
+    """
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return parse_workgroups(lines)
+    except OSError as error:
+        message, remedy = f"the trace cannot be read: {error.strerror}", "give the file that gem5 wrote"
+        raise AnalysisError(message, file=file, remedy=remedy) from None
+
+
+def parse_workgroups(lines: Iterable[str]) -> tuple[Workgroup, ...]:
+    """The workgroups in the lines of a trace (see ``read_workgroups``)."""
+    begun: dict[tuple[int, int], deque[int]] = {}
+    found: list[Workgroup] = []
+    for line in lines:
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        tick, text = int(match["tick"]), match["text"]
+        if first := _WORKGROUP_BEGUN.match(text):
+            begun.setdefault((int(first[1]), int(first[2])), deque()).append(tick)
+        elif last := _WORKGROUP_ENDED.match(text):
+            number, kernel, unit = map(int, last.groups())
+            if open_ticks := begun.get((number, unit)):
+                found.append(Workgroup(number, kernel, unit, open_ticks.popleft(), tick))
+    return tuple(found)
 
 
 def _extent(text: str) -> tuple[int, ...]:

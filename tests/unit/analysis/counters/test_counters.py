@@ -17,11 +17,12 @@ from apuflow.configure import load_release
 from apuflow.core.errors import AnalysisError
 from apuflow.gem5.stats.reader import Stats, read_stats
 from apuflow.score import errors as score
-from apuflow_analysis.counters.counters import counters
+from apuflow_analysis.counters.counters import counters, file_counters, since_reset
 from apuflow_analysis.counters.table import COUNTERS
 
 DATA = ROOT / "tests/data/gem5_runs"
 FILES = sorted((DATA / "stats").glob("*.xz"))
+DISPATCHES = DATA / "dispatches/conv_fwd.txt.xz"
 SMALL = DATA / "stats/softmax_fwd-100x1000x1x1-u1.txt.xz"
 TWO = DATA / "stats/softmax_fwd-100x1000x1x1-u2.txt.xz"
 HAND = {
@@ -59,8 +60,8 @@ def test_counters_equal_what_was_recorded(path: Path) -> None:
     assert len(shared) == 18
     assert {name: found[name] for name in shared} == {name: float(run[name]) for name in shared}
     assert found.broken == ()
-    of_the_preview = ["token_cycles", "walk_cycles", "dram_busy_cycles"]
-    assert [name for name, value in found.items() if math.isnan(value)] == of_the_preview
+    not_there = ["network_flits", "token_cycles", "walk_cycles", "dram_busy_cycles"]
+    assert [name for name, value in found.items() if math.isnan(value)] == not_there
     assert found["compute_units"] == float(run["num_compute_units"])
     assert found["tcc_banks"] == float(run["num_tccs"] or 1)
     assert found["slot_cycles"] == found["cu_cycles"] * 4 * float(run["wfs_per_simd"] or 10)
@@ -79,6 +80,55 @@ def test_values_added_up_by_hand() -> None:
     found = counters(TWO)
     for name, value in HAND.items():
         assert found[name] == value, name
+
+
+def test_registers_dispatch_stalls_and_dram_energy_added_up_by_hand() -> None:
+    """Sums by awk over the rows of the softmax on four compute units."""
+    found = counters(DATA / "stats/softmax_fwd-100x1000x1x1-u4.txt.xz")
+    expected = {
+        "vector_register_reads": 14607200,
+        "vector_register_writes": 9165400,
+        "scalar_register_reads": 212800,
+        "dispatch_stalls_coalescer": 2019884,
+        "dispatch_stalls_unit": 4398678,
+        "vector_lanes_f32": 4206800,
+        "network_bytes_data": 1522800,
+        "network_bytes_control": 660224,
+        "network_bytes_writeback_data": 0,
+        "network_hops": 357764,
+        "dram_command_energy": 334884765,
+    }
+    assert {name: found[name] for name in expected} == expected
+    assert found["dram_background_energy"] == pytest.approx(5.07542e9, rel=1e-6)
+
+
+def test_messages_of_each_kernel_are_those_since_the_dump_before() -> None:
+    """gem5 never resets them (Switch.cc resetStats). A write crosses a link to a TCC, two to a directory."""
+    facts = load_release("v23.0").facts
+    dumps = since_reset(file_counters(DISPATCHES)[0], facts)
+    data = [dump["network_bytes_data"] / 72 for dump in dumps]
+    assert data == [3 * dump["tcc_writes"] for dump in dumps] == [0, 4800, 576, 4800, 576, 0]
+    energy = [dump["dram_command_energy"] for dump in dumps]
+    assert energy == [13890285, 23133180, 25977555, 22729545, 2814825, 42840]
+    assert counters(DISPATCHES, facts, kernels_only=True)["network_bytes_data"] == 72 * (4800 + 576) * 2
+
+
+def test_garnet_counts_flits_and_no_bytes_of_classes(tmp_path: Path) -> None:
+    """GarnetNetwork.cc regStats: flits_injected is a vector with a total; routers print no utilization."""
+    probe = "system.ruby.network.ext_links0.int_node.percent_links_utilized"
+    path = _edited(tmp_path, (probe, "system.ruby.network.flits_injected::total"))
+    text = re.sub(r"(flits_injected::total +)\S+", r"\g<1>1234", path.read_text())
+    path.write_text(re.sub(r"(?m)^system\.ruby\.network\.msg_.*\n", "", text))
+    found = counters(path)
+    assert found["network_flits"] == 1234
+    assert math.isnan(found["network_bytes_data"]) and math.isnan(found["network_hops"])
+
+
+def test_a_memory_without_currents_has_no_energy(tmp_path: Path) -> None:
+    path = _edited(tmp_path)
+    path.write_text(re.sub(r"(rank\d\.\w+Energy +)\S+", r"\g<1>0", path.read_text()))
+    found = counters(path)
+    assert math.isnan(found["dram_command_energy"]) and math.isnan(found["dram_background_energy"])
 
 
 def test_a_read_of_a_line_on_its_way_leaves_the_tcc_as_well() -> None:
@@ -281,5 +331,5 @@ def test_memory_channels_add_up(tmp_path: Path) -> None:
     path.write_text("".join([*kept[:at], *both, *kept[at:]]))
     one, two = counters(SMALL), counters(path)
     names = [name for name in one if name.startswith("dram_") and name != "dram_busy_cycles"]
-    assert len(names) == 7
+    assert len(names) == 9
     assert {name: two[name] for name in names} == {name: 2 * one[name] for name in names}

@@ -24,7 +24,7 @@ from apuflow_analysis.tables.columns import MACHINE
 STATS = ROOT / "tests/data/gem5_runs/stats"
 
 
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "num_compute_units": 4,
     "simds_per_cu": 4,
     "wfs_per_simd": 10,
@@ -36,10 +36,12 @@ DEFAULTS = {
     "glbmem_rd_bus_width": 32,
     "glbmem_wr_bus_width": 32,
     "ldsBankConflictPenalty": 1,
+    "tcp_size": "16kB",
+    "tcc_size": "256kB",
 }
 
 
-def _row(name: str, **machine: float) -> pd.Series[Any]:
+def _row(name: str, **machine: Any) -> pd.Series[Any]:
     values = {**DEFAULTS, **machine, **counters(STATS / f"{name}.txt.xz")}
     return compute.compute(pd.DataFrame([values])).iloc[0]
 
@@ -70,6 +72,13 @@ def test_hand_calculated(softmax: pd.Series[Any]) -> None:
         "lds_conflict_excess": 21400 / 7000,
         "dram_read_bandwidth": 1737856 / (198146999e-12),
         "dram_utilization": (1696960 + 1300352) / (12800e6 * 198146999e-12),
+        "tcp_mpki": 1000 * 8208 / 293900,
+        "tcc_mpki": 1000 * 13326 / 293900,
+        "sqc_mpki": 1000 * 23 / 293900,
+        "scalar_mpki": 1000 * 3 / 293900,
+        "network_bytes": 8131872,
+        "network_control_share": 1 - (1522800 + 4405680) / 8131872,
+        "dispatch_share_coalescer": 2019884 / (2019884 + 4398678 + softmax["dispatch_stalls_bus"]),
         "mix_valu": 154200 / 293900,
         "stall_share_memory": 3793973 / (769308 * 40 - 18741564 - 293900),
         "workgroup_imbalance": 27 / 25,
@@ -179,12 +188,14 @@ def test_text_in_a_number_column_is_refused() -> None:
 
 def test_formulas_name_only_what_exists() -> None:
     known = {counter.name for counter in COUNTERS} | {column.name for column in MACHINE}
-    known |= {quantity.name for quantity in QUANTITIES}
+    known |= {quantity.name for quantity in QUANTITIES} | set(compute.SIZES)
+    known |= {metric.name for metric in METRICS if metric.group == "energy"}
+    known |= {"maximum", "minimum", "where", "known", "lowest", "highest", "nan"}
     formulas = [metric.formula for metric in METRICS] + [quantity.formula for quantity in QUANTITIES]
     formulas += [metric.high for metric in METRICS if isinstance(metric.high, str)]
     for formula in formulas:
         names = {node.id for node in ast.walk(ast.parse(formula)) if isinstance(node, ast.Name)}
-        assert names <= known | {"maximum", "where"}, formula
+        assert names <= known, formula
 
 
 def test_names_do_not_clash() -> None:
@@ -195,7 +206,7 @@ def test_names_do_not_clash() -> None:
 def test_many_rows_at_once_equal_one_by_one() -> None:
     rng = np.random.default_rng(1)
     data = {counter.name: rng.integers(1, 10**6, 50).astype(float) for counter in COUNTERS}
-    frame = pd.DataFrame(data).assign(**DEFAULTS)
+    frame = pd.DataFrame({**data, **DEFAULTS})
     whole = compute.compute(frame)
     single = pd.concat([compute.compute(frame.iloc[[index]]) for index in range(50)])
     pd.testing.assert_frame_equal(whole, single)

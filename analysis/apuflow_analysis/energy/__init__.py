@@ -1,0 +1,1 @@
+"""Energy from counters: files of published coefficients, and the interval over them."""

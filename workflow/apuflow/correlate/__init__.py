@@ -1,0 +1,1 @@
+"""Modelled times beside times that were measured on a real GPU."""
