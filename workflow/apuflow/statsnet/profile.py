@@ -113,7 +113,7 @@ def _members(names: Sequence[str], settings: Sequence[str], root: Path) -> list[
     suites = [load_suite(name, root) for name in dict.fromkeys(names)]
     content = described(",".join(names), [one for one in settings if one not in images], root)
     if images:
-        layer = described("", images, root)["layer"]
+        layer = described(",".join(names), images, root)["layer"]
         networks = [suite.name for suite in suites if suite.network is not None]
         content["per_workload"] = {name: {"layer": layer} for name in networks}
     return members(question(content, root), root)
