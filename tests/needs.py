@@ -133,6 +133,13 @@ IREE = Need(
     "models as a source of kernels",
     otherwise=".venv/bin/pip install iree-base-compiler==3.13.0 iree-base-runtime==3.13.0",
 )
+ROC_VALIDATOR = Need(
+    "validator of RO-Crates",
+    "archives as Workflow Run RO-Crates, by the validator of the profiles' authors",
+    (),
+    ("rocrate-validator",),
+    "python3 -m venv DIR && DIR/bin/pip install roc-validator (it needs an older rich), DIR/bin on the PATH",
+)
 NEEDS = (
     *(
         C_COMPILER,
@@ -150,6 +157,7 @@ NEEDS = (
         NETWORKS,
         TRITON,
         IREE,
+        ROC_VALIDATOR,
     ),
     *(GEM5, OTHER_GEM5, MIOPEN, ROCBLAS),
 )

@@ -67,12 +67,12 @@ def answers(engine: EngineName, wanted: Sequence[Point], root: Path) -> tuple[An
     release = wanted[0].release
     if get_engine(engine).image_in_identity:  # its digest is part of the points' names
         names = [point.workload for point in wanted]
-        _run_workflow([Toolset(release, root).record("image")], root)
+        run_workflow([Toolset(release, root).record("image")], root)
         wanted = [point for point in points(engine, release, root) if point.workload in names]
     with contextlib.ExitStack() as stack:
         for point in wanted:
             stack.enter_context(_set_aside(point, root))
-        _run_workflow([paths.run_record(engine, point.workload, point.id) for point in wanted], root)
+        run_workflow([paths.run_record(engine, point.workload, point.id) for point in wanted], root)
     tools = Toolset(release, root)
     return tuple(of_run(tools, point) for point in wanted)
 
@@ -124,7 +124,12 @@ def _set_aside(point: Point, root: Path) -> Iterator[None]:
             aside.rename(directory)
 
 
-def _run_workflow(targets: Sequence[str], root: Path) -> None:
+def run_workflow(targets: Sequence[str], root: Path) -> None:
+    """Let Snakemake make files of a project.
+
+    Raises:
+        EngineError: it failed; its message is on the terminal.
+    """
     cores = str(len(os.sched_getaffinity(0)))
     command = [sys.executable, "-m", "snakemake", "--cores", cores, *targets]
     if subprocess.run(command, cwd=root, check=False).returncode != 0:

@@ -21,18 +21,37 @@ def pack(
     out: Path | None = typer.Option(
         None, "--out", "-o", help="a file .tar.zst or .tar.gz; default: archives/SWEEP.tar.zst"
     ),
+    appendix: bool = typer.Option(
+        False,
+        "--appendix",
+        help="also write the artifact appendix, APPENDIX.md in it and SWEEP.appendix.md beside it",
+    ),
 ) -> None:
-    """Pack a study: configuration, runs, statistics, tables, figures, report."""
+    """Pack a study: configuration, runs, statistics, tables, figures, report.
+
+    The archive is a Workflow Run RO-Crate. Authors, title and licence come from the project's CITATION.cff.
+    """
+    from apuflow.core.files import write_text
     from apuflow.plan.campaign import Campaign
-    from apuflow.results.archive_files import about, study_files
+    from apuflow.results.archive_files import APPENDIX, about, described, study_files
     from apuflow_analysis.archive.archive import write
 
     out = out or Path("archives") / f"{sweep}.tar.zst"
     campaign = Campaign()
     loaded = campaign.load(sweep)
-    manifest = write(out, sweep, study_files(campaign, loaded), about(campaign, loaded))
-    size, files = out.stat().st_size, many(len(manifest.entries), "file")
-    typer.echo(f"{out}: {files}, {manifest.size:,} bytes, packed {size:,}, checked")
+    files, given = described(campaign, loaded, study_files(campaign, loaded), with_appendix=appendix)
+    manifest = write(out, sweep, files, about(campaign, loaded))
+    size, count = out.stat().st_size, many(len(manifest.entries), "file")
+    typer.echo(f"{out}: {count}, {manifest.size:,} bytes, packed {size:,}, checked")
+    if isinstance(text := files.get(APPENDIX), bytes):
+        beside = out.with_name(f"{sweep}.appendix.md")
+        write_text(beside, text.decode())
+        typer.echo(f"{beside}: the artifact appendix")
+    lacking = [name for name in ("title", "authors", "license") if not getattr(given, name)]
+    if lacking:
+        typer.echo(
+            f"CITATION.cff gives no {', '.join(lacking)}: Zenodo asks for them at the upload", err=True
+        )
 
 
 @archive.command()

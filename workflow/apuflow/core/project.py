@@ -131,7 +131,9 @@ def new_project(directory: Path) -> list[str]:
         for path, file in files_of(name)
         if path != "configs/site.yaml" and not path.startswith(MEASURED)
     }
-    sources |= {"Snakefile": SNAKEFILE.encode(), ".gitignore": GITIGNORE.encode()}
+    sources |= {".gitignore": GITIGNORE.encode()}
+    if not (directory / "workflow/Snakefile").exists():  # Snakemake would take ours in its place
+        sources["Snakefile"] = SNAKEFILE.encode()
     written = []
     for path, content in sorted(sources.items()):
         target = directory / path

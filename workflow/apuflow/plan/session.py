@@ -1,8 +1,8 @@
 """One call of ``snakemake``: what the Snakefile needs of the project, and the project of Snakemake.
 
-Together with ``repairs`` (Snakemake's files) and ``workarounds`` this is all that knows Snakemake's insides:
-its ``workflow`` object, its scheduler, its command line. None of that is documented, so pyproject.toml keeps
-Snakemake below version 10; a new version is tried here.
+Together with ``repairs`` (Snakemake's files), ``workarounds`` and ``unready`` this is all that knows
+Snakemake's insides: its ``workflow`` object, its scheduler, its command line. None of that is documented, so
+pyproject.toml keeps Snakemake below version 10; a new version is tried here.
 """
 
 from __future__ import annotations
@@ -77,8 +77,11 @@ class Session:
             if self._limits_memory:
                 workflow.register_resource(schedule.MEMORY, self.runs.memory_mb)
         place = getattr(workflow, "current_basedir", None)  # of workflow/Snakefile
-        directory = Path(place.get_path_or_uri(secret_free=True)) if place else project.place("workflow")
-        self._forks = Forks(directory / "scripts")
+        scripts = Path(place.get_path_or_uri(secret_free=True)) / "scripts" if place else None
+        # A module from a repository's address has its files in Snakemake's cache; the package has them, too.
+        self._forks = Forks(
+            scripts if scripts and scripts.is_dir() else project.place("workflow") / "scripts"
+        )
         self.is_ours_alone = is_main and targets.is_ours_alone(workflow.main_snakefile)
         self.unknown_results = paths.unknown_result(str(root.absolute()), str(root.resolve()))
         if self.is_ours_alone:

@@ -14,9 +14,13 @@ from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.git import changes_of, commit_of
 from apuflow.core.project import files_below, files_of
+from apuflow.core.record import BatchRecord, RunRecord
+from apuflow.core.record import read as read_record
 from apuflow.plan.campaign import Campaign
 from apuflow.prepare.requests import supplied
 from apuflow.prepare.tools import Toolset
+from apuflow.results import appendix, crate
+from apuflow.results.authorship import CITATION, Authorship, authorship, zenodo
 
 CODE = ("analysis", "workflow")
 """What a project made by ``apuflow init`` takes from the installed package; a checkout has it itself."""
@@ -59,7 +63,11 @@ Make every table and figure again from the runs, without a simulation:
 The tables come out byte for byte as they were; compare them with those of the archive FILE:
 
     .venv/bin/apuflow archive check FILE --against .
+
+{metadata} describes the same as a Workflow Run RO-Crate: which run of which gem5 made which file, and when.
 """
+
+APPENDIX = "APPENDIX.md"
 
 
 def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
@@ -103,9 +111,51 @@ def study_files(campaign: Campaign, sweep: Sweep) -> dict[str, Path | bytes]:
     if given:
         files[paths.supplied_record()] = (json.dumps(given, indent=1) + "\n").encode()
     results = f"{paths.RESULTS}/{under}" if under else " ".join([*wanted, f"{paths.RESULTS}/figures"])
-    text = README.format(name=sweep.name, version=__version__, results=results, report=report)
+    text = README.format(
+        name=sweep.name, version=__version__, results=results, report=report, metadata=crate.METADATA
+    )
     files["ARCHIVE.md"] = text.encode()
     return files
+
+
+def described(
+    campaign: Campaign, sweep: Sweep, files: Mapping[str, Path | bytes], *, with_appendix: bool = False
+) -> tuple[dict[str, Path | bytes], Authorship]:
+    """The files of a sweep's archive with those that describe it, and who made it.
+
+    Added are the RO-Crate's metadata, Zenodo's, ``CITATION.cff`` of the project, and the artifact appendix.
+
+    Args:
+        files: from ``study_files``.
+        with_appendix: whether to write the appendix.
+
+    Raises:
+        ConfigError: ``CITATION.cff`` cannot be read.
+    """
+    given = authorship(campaign.root)
+    records = _records(campaign, sweep)
+    added: dict[str, Path | bytes] = {".zenodo.json": zenodo(sweep, given, __version__)}
+    if (campaign.root / CITATION).is_file():
+        added[CITATION] = campaign.root / CITATION
+    if with_appendix:
+        size = sum(len(file) if isinstance(file, bytes) else file.stat().st_size for file in files.values())
+        text = appendix.appendix(sweep, records, _tables(campaign, sweep), given, size)
+        added[APPENDIX] = text.encode()
+    whole = {**files, **added}
+    whole[crate.METADATA] = crate.metadata(sweep, records, whole, given)
+    return whole, given
+
+
+def _records(campaign: Campaign, sweep: Sweep) -> dict[str, RunRecord | BatchRecord]:
+    named = [path for workload in campaign.workloads(sweep) for path in campaign.records(sweep, workload)]
+    return {path: read_record(campaign.root / path) for path in dict.fromkeys(named)}
+
+
+def _tables(campaign: Campaign, sweep: Sweep) -> dict[str, Path]:
+    """The CSV of each workload's table, and the Parquet file that has its types."""
+    under = paths.under(sweep.name)
+    files = {name: paths.table_files(under, name) for name in campaign.workloads(sweep)}
+    return {csv: campaign.root / parquet for csv, parquet, _ in files.values()}
 
 
 def about(campaign: Campaign, sweep: Sweep) -> Mapping[str, Any]:

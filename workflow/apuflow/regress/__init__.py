@@ -1,0 +1,1 @@
+"""Two gem5s side by side: which counters and which instructions changed, and since which commit."""
