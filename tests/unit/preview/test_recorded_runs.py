@@ -112,7 +112,9 @@ def test_the_rows_that_the_readme_shows_are_those_of_the_quickstart() -> None:
         for line in lines
     ]
     assert [row[0] for row in shown] == [1, 4, 16, 64]
-    found = apuflow.evaluate("softmax_fwd", {"num-compute-units": [1, 4, 16, 64]}, {"n": 100}, release="v23.0", root=ROOT)
+    found = apuflow.evaluate(
+        "softmax_fwd", {"num-compute-units": [1, 4, 16, 64]}, {"n": 100}, release="v23.0", root=ROOT
+    )
     columns = ["num_compute_units", "gpu_cycles", "occupancy", "tcc_hit_rate", "dram_bytes_read"]
     assert (
         found[columns].round({"occupancy": 3, "tcc_hit_rate": 3}).astype(float).to_numpy().tolist() == shown

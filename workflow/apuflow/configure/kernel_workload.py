@@ -139,7 +139,9 @@ def _previewed(
 
     program = work.program(compute_units, gfx)
     units = compute_units if "compute_units" in work.canonical else ""  # most launches do not depend on them
-    return as_launches(program), profiles_of(program, f"{work.canonical} {units}", gfx, work.root, total=total)
+    return as_launches(program), profiles_of(
+        program, f"{work.canonical} {units}", gfx, work.root, total=total
+    )
 
 
 @lru_cache(maxsize=4096)
