@@ -7,9 +7,11 @@ import io
 import lzma
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from apuflow.miopen import Launch
@@ -17,7 +19,7 @@ from apuflow.miopen.compiler import digest
 from apuflow.preview.kernels.facts import Facts, facts_of
 from apuflow.preview.kernels.numbers import numbers
 from apuflow.preview.kernels.totals import TOTALS
-from apuflow.preview.kernels.traced import GIVEN, logarithms
+from apuflow.preview.kernels.traced import GIVEN, facts_of_row, logarithms
 
 SHARE = {"gfx902": 2, "gfx801": 1}
 """Rows of a GPU, of three."""
@@ -50,12 +52,31 @@ class Traceable(NamedTuple):
     @property
     def key(self) -> str:
         """What tells it from others in the cache."""
-        return digest(repr(tuple(self.facts)))
+        return key_of(self.facts)
 
     @property
     def size(self) -> int:
         """Bytes of its buffers."""
         return sum(arg.elements * arg.element_bytes for arg in self.launch.args if arg.kind == "buffer")
+
+
+def key_of(facts: Facts) -> str:
+    """What tells a launch from others in the cache."""
+    return digest(repr(tuple(facts)))
+
+
+def read_table(file: Path) -> Records:
+    """Records of the launches of a table that is there."""
+    if not file.exists():
+        return {}
+    found: Records = {}
+    for _, row in pd.read_csv(
+        file, keep_default_na=False, dtype={"arguments": str, "values": str}
+    ).iterrows():
+        facts = facts_of_row(row)
+        key, counted = key_of(facts), {name: row[name] for name in (*RESOURCES, *TOTALS)}
+        found[key] = {"key": key, "kernel": facts.kernel, "waves": facts.wavefronts, **counted}
+    return found
 
 
 def places(rows: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:

@@ -4,7 +4,8 @@
 
 DIR is MIOpen's source at tag rocm-4.0.1. Nothing is fetched; clang 15 and ROCm's device libraries have to be
 installed (``apuflow doctor``). Launches are those of the recorded runs but the held-out ones, of the suites,
-and of random layers and operations. What was traced is kept in ``--cache``, and a second run goes on there.
+and of random layers and operations. What was traced is kept in ``--cache`` and in the table: a second run
+goes on there.
 ``--seconds`` ends the tracing, not the writing. Columns: ``apuflow.preview.kernels.traced.GIVEN``, resources,
 ``apuflow.preview.kernels.totals.TOTALS``.
 """
@@ -29,7 +30,7 @@ from measuring import ROOT
 sys.path[:0] = [str(ROOT / "workflow"), str(ROOT / "analysis")]
 
 import layer_passes  # noqa: E402
-from launch_table import RESOURCES, SHARE, Records, Traceable, fitting, in_order  # noqa: E402
+from launch_table import RESOURCES, SHARE, Records, Traceable, fitting, in_order, read_table  # noqa: E402
 
 from apuflow.configure.loading import load_release  # noqa: E402
 from apuflow.core.errors import ApuflowError, NotModelled  # noqa: E402
@@ -158,10 +159,10 @@ def record(work: tuple[Traceable, Tools]) -> dict[str, Any] | None:
     }
 
 
-def trace_all(every: Sequence[Traceable], tools: Tools, jobs: int) -> Records:
-    """Records by key, of those kept and of those traced until the time is over."""
+def trace_all(every: Sequence[Traceable], known: Records, tools: Tools, jobs: int) -> Records:
+    """Records by key, of those known or kept and of those traced until the time is over."""
     file = tools.kept / "traced.jsonl"
-    kept: Records = {one["key"]: one for one in _read(file)}
+    kept = known | {one["key"]: one for one in _read(file)}
     missing = [(each, tools) for each in every if each.key not in kept]
     with file.open("a", encoding="utf-8") as out, multiprocessing.Pool(jobs) as pool:
         for one in pool.imap_unordered(record, missing):
@@ -211,7 +212,8 @@ def main() -> None:
     small = {facts: every[facts] for facts, number in cost.items() if number <= MOST_INSTRUCTIONS}
     chosen = in_order(small, cost, runs)
     wanted = [each for each in chosen if re.search(given.kernels, each.launch.kernel)]
-    kept = trace_all(wanted, Tools(kernels, given.cache.resolve(), time.time() + given.seconds), given.jobs)
+    tools = Tools(kernels, given.cache.resolve(), time.time() + given.seconds)
+    kept = trace_all(wanted, read_table(given.out), tools, given.jobs)
     data, most = fitting(chosen, kept)
     with atomic_write(given.out) as part:
         part.write_bytes(data)

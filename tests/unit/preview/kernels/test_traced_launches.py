@@ -10,7 +10,7 @@ import layer_passes
 import numpy as np
 import pandas as pd
 import pytest
-from launch_table import Traceable, chosen_of, in_order, places, spread, table
+from launch_table import Traceable, chosen_of, in_order, places, spread, read_table, table
 from needs import CLANG
 from traced_launches import Tools, record
 
@@ -49,11 +49,14 @@ def test_long_launches_are_traced_later() -> None:
     assert in_order(every, {large.facts: 3e6, small.facts: 100.0}, {large.facts}) == [small, large]
 
 
-def test_a_row_is_read_as_the_launch_and_the_totals_that_were_written() -> None:
+def test_a_row_is_read_as_the_launch_and_the_totals_that_were_written(tmp_path: Path) -> None:
     each = gelu(1000)
     totals = {name: 1.0 + place for place, name in enumerate(TOTALS)}
     one = {"waves": 4, "lds_bytes": 0, "vgprs": 20, "sgprs": 24, **totals}
     data = table([each], {each.key: one}, 9)
+    (tmp_path / "t.csv.xz").write_bytes(data)
+    (again,) = read_table(tmp_path / "t.csv.xz").values()
+    assert again == {**one, "key": each.key, "kernel": each.launch.kernel}
     frame = pd.read_csv(io.BytesIO(data), compression="xz", keep_default_na=False)
     row = frame.iloc[0]
     assert len(frame) == 1
