@@ -104,9 +104,9 @@ def test_instructions_of_every_kernel_are_those_of_gem5() -> None:
     apart = (means["model_instructions"] / means["instructions"] - 1.0).abs().groupby("kernel")
     for name, found in apart:
         kernel = str(name)
-        near = kernel in ("mloPoolingMaxBwd", "MIOpenLRNAcrossChannelsBwd1")
+        near = "Spatial" in kernel or kernel in ("mloPoolingMaxBwd", "MIOpenLRNAcrossChannelsBwd1")
         traced = kernel not in FORMULAS
-        assert found.max() < (0.25 if traced else 0.09 if near else 0.03), kernel
+        assert found.max() < (0.1 if traced else 0.09 if near else 0.03), kernel
         assert found.mean() < (0.02 if traced else 0.08 if near else 0.01), kernel
 
 

@@ -84,6 +84,8 @@ class Stream(NamedTuple):
         every: workgroups that read the same lines are so many apart in the order of dispatch (0: not known).
         following: so many that follow one another read the same lines (0: not known).
         tiles: what workgroups in step read of both operands of a product (None: nothing is shared in step).
+        writers: of a store, workgroups that each write a part of the same line (0: not many).
+        at_a_time: lines that each of these stores to before it waits.
         adders: of stores that add to what is there, by compare-and-swap, how many workgroups add to the same
             elements.
     """
@@ -106,6 +108,8 @@ class Stream(NamedTuple):
     every: int = 0
     following: int = 0
     tiles: Tiles | None = None
+    writers: float = 0.0
+    at_a_time: float = 1.0
     adders: Adders | None = None
     at_once: float = 0.0
     steps: float = 0.0

@@ -35,6 +35,7 @@ class Traffic(NamedTuple):
             controller's write queue.
         tries: of an addition to an element that other workgroups add to as well.
         in_line: additions to a line, of all workgroups that run, each of which waits for the one before.
+        line_turns: stores of workgroups to a line that they share, one after the other.
         code_reads, code_misses: lines of code and scalars that the instruction and scalar caches ask the TCC
             for, and those that it does not have.
         cold_pages: page walks. l1_tlb_misses: of coalesced lookups.
@@ -55,6 +56,7 @@ class Traffic(NamedTuple):
     queued_writes: Array
     tries: Array
     in_line: Array
+    line_turns: Array
     code_reads: Array
     code_misses: Array
     cold_pages: Array
@@ -76,6 +78,9 @@ WRITES_APART = {"beside": 395.0, "next": 6000.0, "later": 50.0}
 to before find it still in the memory controller's write queue of 64 entries; where workgroups that follow one
 another store to it ("next"), accesses to lines. Those that store to a line one right after the other are in
 it together, however many run."""
+WRITERS_READ = 0.73
+"""Of stores that come in turn (``Stream.writers``), the reads that the write queue serves; it takes none of
+their writes, as far as the time of such runs shows."""
 SCALAR_LINES = 2.0
 """Of the kernel's arguments and what comes before them; those of more than 64 bytes have one more."""
 ADDING_TURNS = 3.0
@@ -95,6 +100,7 @@ class _Stored(NamedTuple):
     writes: Array
     tries: Array
     in_line: Array
+    line_turns: Array
     merged: Array
     merged_writes: Array
 
@@ -157,17 +163,21 @@ def _stored(stores: Accesses) -> _Stored:
     adding, adders = stream.adding, stream.inner("adders", NO_ADDERS)
     attempts = np.where(adding, tries(adders, stores.used, running, stores.profiles.workgroups), 1.0)
     queued = np.where(adding, in_line(stream, adders, running), 1.0)
+    writing = stream.writers > 0.0
+    open_lines = stream.at_a_time * np.maximum(1.0, running / stream.writers)
+    line_turns = np.where(writing, stream.accesses / np.minimum(stream.lines, open_lines), 0.0)
     again = np.maximum(0.0, stream.accesses - stream.lines)
     found = again * still_queued(stores)
     tried_again = stream.accesses * (attempts - 1.0)  # the line has just been written
-    merged = tried_again + found
+    merged = tried_again + np.where(writing, WRITERS_READ * again, found)
     return _Stored(
         stores=stores.sum(stream.accesses),
         writes=stores.sum(stream.accesses * attempts),
         tries=np.maximum(1.0, stores.most(attempts)),
         in_line=np.maximum(1.0, stores.most(queued)),
+        line_turns=stores.most(line_turns),
         merged=stores.sum(merged),
-        merged_writes=stores.sum(found),
+        merged_writes=stores.sum(np.where(writing, 0.0, found)),
     )
 
 
@@ -222,6 +232,7 @@ def traffic(launches: Launches) -> Traffic:
         queued_writes=stored.merged_writes,
         tries=stored.tries,
         in_line=stored.in_line,
+        line_turns=stored.line_turns,
         code_reads=-(-launches.used // launches.machines.compute_units_per_sqc) * (code + SCALAR_LINES),
         code_misses=np.where(found.code_kept, 0.0, code) + SCALAR_LINES,
         cold_pages=launches.accesses.sum(launches.accesses.cold_pages),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from launcher_layers import LRN, SOFTMAX, layer
+from launcher_layers import LRN, SOFTMAX, SPATIAL, layer
 
 from apuflow.dnnmark import parse
 from apuflow.miopen import launches
@@ -57,6 +57,17 @@ POOLING = [
                 ("bwd", ((1, 9), (2, 12), (12, 15), (16, 14), (48, 17), (67, 18), (150, 19), (300, 16))),
             )
             for c, lines in found
+        ),
+        *(
+            ("BatchNorm", (n, 2, size, size), SPATIAL, "bwd", lines)
+            for n, size, lines in (
+                (4, 8, 13),
+                (28, 8, 15),
+                (10, 10, 14),
+                (28, 14, 25),
+                (28, 19, 42),
+                (16, 25, 43),
+            )
         ),
     ],
 )

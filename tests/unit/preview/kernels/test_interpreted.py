@@ -34,6 +34,34 @@ EXACT = [
     ("LRN", (1, 8, 8, 8), LRN, "bwd", "MIOpenLRNAcrossChannelsBwd1", 583, 31488),
     ("LRN", (1, 14, 5, 7), LRN, "bwd", "MIOpenLRNAcrossChannelsBwd1", 997, 30030),
     ("LRN", (2, 16, 8, 16), LRN, "bwd", "MIOpenLRNAcrossChannelsBwd1", 5356, 296960),
+    (
+        "BatchNorm",
+        (2, 3, 8, 8),
+        PER_ACTIVATION,
+        "fwd",
+        "MIOpenBatchNormFwdTrainPerActivation",
+        804,
+        20352,
+    ),
+    (
+        "BatchNorm",
+        (9, 16, 1, 1),
+        PER_ACTIVATION,
+        "fwd",
+        "MIOpenBatchNormFwdTrainPerActivation",
+        7504,
+        80048,
+    ),
+    (
+        "BatchNorm",
+        (20, 8, 1, 1),
+        PER_ACTIVATION,
+        "fwd",
+        "MIOpenBatchNormFwdTrainPerActivation",
+        6080,
+        63528,
+    ),
+    ("BatchNorm", (64, 2, 32, 32), SPATIAL, "bwd", "MIOpenBatchNormBwdSpatial", 76124, 3651664),
 ]
 
 
@@ -72,29 +100,22 @@ def test_pooling_backward_is_within_five_percent(
 
 
 STAGES = [
-    ((2, 3, 8, 8), PER_ACTIVATION, "fwd", "MIOpenBatchNormFwdTrainPerActivation", 804),
-    ((9, 16, 1, 1), PER_ACTIVATION, "fwd", "MIOpenBatchNormFwdTrainPerActivation", 7504),
-    ((20, 8, 1, 1), PER_ACTIVATION, "fwd", "MIOpenBatchNormFwdTrainPerActivation", 6080),
-    ((2, 3, 8, 8), SPATIAL, "fwd", "MIOpenBatchNormFwdTrainSpatial", 1656),
-    ((100, 2, 8, 8), SPATIAL, "fwd", "MIOpenBatchNormFwdTrainSpatial", 4976),
-    ((3, 2, 32, 32), SPATIAL, "fwd", "MIOpenBatchNormFwdTrainSpatialMeanVariance", 5664),
-    ((3, 2, 32, 32), SPATIAL, "fwd", "MIOpenBatchNormFwdTrainSpatialFinalMeanVariance", 7448),
-    ((64, 2, 32, 32), SPATIAL, "fwd", "MIOpenBatchNormFwdTrainSpatialNorm", 31910),
-    ((2, 3, 8, 8), SPATIAL, "bwd", "MIOpenBatchNormBwdSpatial", 7785),
-    ((100, 2, 8, 8), SPATIAL, "bwd", "MIOpenBatchNormBwdSpatial", 10102),
+    ((2, 3, 8, 8), "fwd", "MIOpenBatchNormFwdTrainSpatial", 1656),
+    ((100, 2, 8, 8), "fwd", "MIOpenBatchNormFwdTrainSpatial", 4976),
+    ((3, 2, 32, 32), "fwd", "MIOpenBatchNormFwdTrainSpatialMeanVariance", 5664),
+    ((3, 2, 32, 32), "fwd", "MIOpenBatchNormFwdTrainSpatialFinalMeanVariance", 7448),
+    ((64, 2, 32, 32), "fwd", "MIOpenBatchNormFwdTrainSpatialNorm", 31910),
+    ((2, 3, 8, 8), "bwd", "MIOpenBatchNormBwdSpatial", 7785),
+    ((100, 2, 8, 8), "bwd", "MIOpenBatchNormBwdSpatial", 10102),
 ]
 
 
-@pytest.mark.parametrize(("shape", "mode", "direction", "kernel", "instructions"), STAGES)
-def test_batch_normalisation_is_interpolated_within_a_fifth(
-    shape: tuple[int, int, int, int],
-    mode: dict[str, Any],
-    direction: Direction,
-    kernel: str,
-    instructions: int,
+@pytest.mark.parametrize(("shape", "direction", "kernel", "instructions"), STAGES)
+def test_spatial_batch_norm_is_within_seven_percent(
+    shape: tuple[int, int, int, int], direction: Direction, kernel: str, instructions: int
 ) -> None:
-    _, found = modelled(layer("BatchNorm", shape, **mode), direction, kernel)
-    assert found.counts.instructions == pytest.approx(instructions, rel=0.2)
+    _, found = modelled(layer("BatchNorm", shape, **SPATIAL), direction, kernel)
+    assert found.counts.instructions == pytest.approx(instructions, rel=0.07)
 
 
 @pytest.mark.parametrize(
@@ -103,5 +124,5 @@ def test_batch_normalisation_is_interpolated_within_a_fifth(
 )
 def test_transposes_of_strided_convolutions(kernel: str, instructions: int, lines: int) -> None:
     _, found = modelled(convolution((2, 8, 16, 16), 8, kernel=1, pad=0, stride=2), "fwd", kernel)
-    assert found.counts.instructions == pytest.approx(instructions, rel=0.1)
-    assert sum(s.accesses for s in found.streams if s.kind == "load") == pytest.approx(lines, rel=0.1)
+    assert found.counts.instructions == pytest.approx(instructions, rel=0.15)
+    assert sum(s.accesses for s in found.streams if s.kind == "load") == pytest.approx(lines, rel=0.15)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from apuflow.preview.kernels.activation import activation
+from apuflow.preview.kernels.batchnorm_activation import per_activation_backward, per_activation_forward
+from apuflow.preview.kernels.batchnorm_spatial import spatial
 from apuflow.preview.kernels.col2im import col2im
 from apuflow.preview.kernels.direct import direct
 from apuflow.preview.kernels.facts import Facts
@@ -31,6 +33,16 @@ FORMULAS: dict[str, Model] = {
     "SoftmaxBackward": softmax,
     "MIOpenActiveFwdLite": activation,
     "MIOpenActiveBwdLite": activation,
+    "MIOpenBatchNormFwdTrainPerActivation": per_activation_forward,
+    "MIOpenBatchNormBwdPerActivationSaved": per_activation_backward,
+    "MIOpenBatchNormFwdTrainSpatial": spatial,
+    "MIOpenBatchNormFwdTrainSpatialMeanVariance": spatial,
+    "MIOpenBatchNormFwdTrainSpatialFinalMeanVariance": spatial,
+    "MIOpenBatchNormFwdTrainSpatialNorm": spatial,
+    "MIOpenBatchNormBwdSpatial": spatial,
+    "MIOpenBatchNormBwdSpatialDScaleDBias": spatial,
+    "MIOpenBatchNormBwdSpatialFinalDScaleDBias": spatial,
+    "MIOpenBatchNormBwdSpatialDX": spatial,
     "mloPoolingG": pooling_forward,
     "mloPoolingMaxBwd": pooling_backward,
     "mloPoolingAveBwd": pooling_backward,
@@ -50,7 +62,7 @@ FORMULAS: dict[str, Model] = {
     "sgemm": sgemm,
     "Cijk_S": scale,
 }
-"""Kernels whose work depends on more than powers of their numbers. All others are interpolated."""
+"""Kernels whose compiled code changes in steps with the shape. All others are interpolated."""
 
 
 @lru_cache(maxsize=262144)
