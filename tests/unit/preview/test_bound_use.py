@@ -27,7 +27,7 @@ def test_the_limit_of_a_single_launch_is_busy_for_more_than_half_of_it(machine: 
     each: tuple[Products, ...] = ("rocblas", "stand-in")
     rows = pd.concat(
         [
-            apuflow.evaluate(PRIMITIVES, MACHINES, machine=machine, products=one, root=ROOT)
+            apuflow.evaluate(PRIMITIVES, MACHINES, {"n": 100}, machine=machine, products=one, root=ROOT)
             for one in (each if machine != "apu-gfx902" else each[1:])
         ],
         ignore_index=True,

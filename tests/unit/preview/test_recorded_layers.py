@@ -105,9 +105,9 @@ def test_instructions_of_every_kernel_are_those_of_gem5() -> None:
     for name, found in apart:
         kernel = str(name)
         near = "Spatial" in kernel or kernel in ("mloPoolingMaxBwd", "MIOpenLRNAcrossChannelsBwd1")
-        traced = kernel not in FORMULAS
-        assert found.max() < (0.1 if traced else 0.09 if near else 0.03), kernel
-        assert found.mean() < (0.02 if traced else 0.08 if near else 0.01), kernel
+        exact = kernel.endswith(("SpatialNorm", "SpatialMeanVariance"))
+        assert found.max() < (1e-6 if exact else 0.03 if kernel in FORMULAS and not near else 0.09), kernel
+        assert found.mean() < (0.08 if near else 0.01), kernel
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_gfx902_has_instructions_of_its_own(part: str, valu: float, salu: float,
 
 
 def test_spatial_batch_normalisation_takes_whole_images_at_a_time() -> None:
-    """Its vector memory instructions."""
-    found = errors(of("^MIOpenBatchNorm(?:FwdTrain|Bwd)Spatial$"), "vector_memory_insts", 1.0)
-    assert len(found) >= 100
-    assert found.median() < 0.01 and found.quantile(0.9) < 0.08
+    """Its vector memory instructions; those of two, with 25 images, are spilled, and only near."""
+    rows = of("^MIOpenBatchNorm(?:FwdTrain|Bwd)Spatial$")
+    assert len(rows) >= 22
+    assert (rows["model_vector_memory_insts"] == rows["vector_memory_insts"]).sum() >= len(rows) - 2
 
 
 def test_pooling_backward_keeps_its_sums_in_scratch_memory_where_the_compiler_does() -> None:
@@ -192,7 +192,7 @@ def test_batch_normalisation_walks_the_pages_that_gem5_does() -> None:
     rows = rows[~rows["point"].str.contains("batchnorm_modespatial_c111_h16_n2")]
     apart = (rows["page_walks"] - rows["model_cold_pages"] - 3.0).abs()
     assert len(rows) > 110
-    assert (apart <= np.maximum(10.0, 0.06 * rows["page_walks"])).mean() > 0.8
+    assert (apart <= np.maximum(10.0, 0.06 * rows["page_walks"])).all()
 
 
 def test_columns_walk_the_pages_that_gem5_does() -> None:

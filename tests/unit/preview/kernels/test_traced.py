@@ -44,7 +44,15 @@ def test_launches_of_one_compiled_code_differ_in_arguments_and_grid_alone() -> N
     other = Facts("k", (128, 1, 1), (64, 1, 1), code, (("n", 5.0),))
     assert constants(one) == constants(other) == {"vega": 0.0, "MLO_A": 3.0, "NAME=word": 1.0}
     assert numbers(other) == {
-        **{"vega": 0.0, "MLO_A": 3.0, "NAME=word": 1.0, "n": 5.0, "workgroups": 2.0},
+        **{
+            "vega": 0.0,
+            "MLO_A": 3.0,
+            "NAME=word": 1.0,
+            "n": 5.0,
+            "workgroups": 2.0,
+            "wavefronts": 2.0,
+            "work-items": 128.0,
+        },
         **{"grid x": 128.0, "grid y": 1.0, "grid z": 1.0},
         **{"workgroup x": 64.0, "workgroup y": 1.0, "workgroup z": 1.0},
     }

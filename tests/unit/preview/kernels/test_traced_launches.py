@@ -10,7 +10,7 @@ import layer_passes
 import numpy as np
 import pandas as pd
 import pytest
-from launch_table import Traceable, chosen_of, in_order, places, spread, read_table, table
+from launch_table import Traceable, chosen_of, in_order, places, read_table, spread, table
 from needs import CLANG
 from traced_launches import Tools, record
 

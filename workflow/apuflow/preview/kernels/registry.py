@@ -8,6 +8,7 @@ from functools import lru_cache
 from apuflow.preview.kernels.activation import activation
 from apuflow.preview.kernels.batchnorm_activation import per_activation_backward, per_activation_forward
 from apuflow.preview.kernels.batchnorm_spatial import spatial
+from apuflow.preview.kernels.bias import bias, bias_gradient
 from apuflow.preview.kernels.col2im import col2im
 from apuflow.preview.kernels.direct import direct
 from apuflow.preview.kernels.facts import Facts
@@ -43,6 +44,8 @@ FORMULAS: dict[str, Model] = {
     "MIOpenBatchNormBwdSpatialDScaleDBias": spatial,
     "MIOpenBatchNormBwdSpatialFinalDScaleDBias": spatial,
     "MIOpenBatchNormBwdSpatialDX": spatial,
+    "OpTensorFwdBias": bias,
+    "MIOpenConvBwdB": bias_gradient,
     "mloPoolingG": pooling_forward,
     "mloPoolingMaxBwd": pooling_backward,
     "mloPoolingAveBwd": pooling_backward,
