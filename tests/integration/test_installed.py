@@ -56,7 +56,7 @@ def test_the_wheel_takes_no_name_that_others_use(machine: Machine, tmp_path: Pat
     }
     assert found - {"__pycache__"} == ours
     (tmp_path / "analysis.py").write_text("raise SystemExit('not mine')\n")
-    asked = "apuflow.evaluate('softmax_fwd', {'num-compute-units': 4})['workgroups'][0]"
+    asked = "apuflow.evaluate('softmax_fwd', {'num-compute-units': 4}, {'n': 100})['workgroups'][0]"
     assert machine.run(tmp_path, "python", "-c", f"import apuflow; print({asked})").startswith("100")
 
 

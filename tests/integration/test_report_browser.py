@@ -101,7 +101,7 @@ def numbers(texts: list[str]) -> list[float]:
 def test_it_opens_and_runs_nothing_of_what_it_shows(page: Any) -> None:
     assert page.title() == "wide · apuflow report"
     assert page.locator("#results tbody tr").count() == 25
-    assert page.locator(".lead").inner_text() == "A sweep of " + HOSTILE
+    assert page.locator("#answers-title").inner_text() == "A sweep of " + HOSTILE
     assert page.locator("main b").count() == 0
     shown = page.eval_on_selector_all("figure img", "nodes => nodes.map((node) => node.naturalWidth)")
     assert shown and all(width > 100 for width in shown)

@@ -62,9 +62,9 @@ def test_the_commit_that_changed_a_counter_is_found(
     (source / "note").write_text("work in progress")
     result = bisect(source, "good..bad", "--release", "v23.0", "--json")
     assert result.exit_code == 1, result.output + str(result.exception)
-    told = json.loads(result.stdout[result.stdout.index("{") :])
+    (told,) = json.loads(result.stdout[result.stdout.index("[\n") :])
     assert git(source, "rev-parse", "culprit") in told["note"] and "slower loads" in told["note"]
-    assert [each["name"] for each in told["counters"]] == ["load_latency_ticks"]
+    assert told["name"] == "load_latency_ticks"
     assert (source / "note").read_text() == "work in progress"
     assert git(source, "branch", "--show-current") == "main"
     assert len(git(source, "worktree", "list").splitlines()) == 1

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from apuflow.commands import CHECK, app
+from apuflow.commands.output import Csv, Json, give
 from apuflow.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,7 +37,8 @@ def regress(
         help="binaries also run every form of every instruction: half an hour or more",
     ),
     out: Path | None = typer.Option(None, "--out", "-o", help="write the page here: FILE.md or FILE.html"),
-    as_json: bool = typer.Option(False, "--json", help="print all differences as JSON"),
+    as_json: Json = False,
+    csv: Csv = None,
     bisect: str = typer.Option(
         "", metavar="GOOD..BAD", help="find the first commit with other results than GOOD"
     ),
@@ -68,7 +68,7 @@ def regress(
     else:
         first, second = (_side(name, wanted, instructions=instructions) for name in (a, b))
     found = compare(first, second)
-    _show(first, second, found, note, out, as_json=as_json)
+    _show(first, second, found, note, out, as_json=as_json, csv=csv)
     if not found.equal:
         raise typer.Exit(1)
 
@@ -138,7 +138,9 @@ def _bisected(
     )
 
 
-def _show(a: Side, b: Side, found: Findings, note: str, out: Path | None, *, as_json: bool) -> None:
+def _show(
+    a: Side, b: Side, found: Findings, note: str, out: Path | None, *, as_json: bool, csv: Path | None
+) -> None:
     from apuflow.core.files import write_text
     from apuflow.regress.page import html, markdown
 
@@ -148,20 +150,24 @@ def _show(a: Side, b: Side, found: Findings, note: str, out: Path | None, *, as_
         text = f"{title}\n\n{note}\n{rest}"
     if out is not None:
         write_text(out, text if out.suffix == ".md" else html(text))
-    if as_json:
-        typer.echo(json.dumps({"a": a.name, "b": b.name, "note": note, **_plain(asdict(found))}, indent=1))
-    elif out is None:
-        typer.echo(text.rstrip())
-    else:
-        typer.echo(
-            f"{note}\n{out}" if note else f"{out}: {'no difference' if found.equal else 'differences'}"
-        )
+
+    def show() -> None:
+        if out is None:
+            typer.echo(text.rstrip())
+        else:
+            said = "no difference" if found.equal else "differences"
+            typer.echo(f"{note}\n{out}" if note else f"{out}: {said}")
+
+    give(_rows(found, note), as_json, csv, show)
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: no infinite numbers."""
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
+def _rows(found: Findings, note: str) -> list[dict[str, Any]]:
+    """A row for each difference: points that end in another way, counters, instructions."""
+    rows = [
+        *(("point", str(key), a.status, b.status, None, 1) for key, a, b in found.ended),
+        *(("counter", each.name, each.a, each.b, each.largest, each.points) for each in found.counters),
+        *(("statistics", name, None, None, None, points) for name, points in found.rows),
+        *(("instruction", each.form, each.a, each.b, None, None) for each in found.instructions),
+    ]
+    names = ("kind", "name", "a", "b", "largest", "points")
+    return [{**dict(zip(names, row, strict=True)), "note": note} for row in rows]

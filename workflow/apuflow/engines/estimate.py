@@ -12,14 +12,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.errors import AnalysisError, ApuflowError
 from apuflow.core.record import Status, read_run
 from apuflow.core.units import size_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SETUP_SECONDS = 0.6
 SECONDS_PER_INSTRUCTION = 3.0e-5
