@@ -23,7 +23,7 @@ from places import STATS
 from standins.repositories import behave, make_gem5
 
 import apuflow.core.files
-from apuflow.commands.stats import stats as run_stats
+from apuflow.commands.stats import show as run_stats
 from apuflow.containers.host import HostEngine
 from apuflow.containers.job import Limits
 from apuflow.core.errors import AnalysisError, EngineError
