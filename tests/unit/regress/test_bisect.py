@@ -62,7 +62,8 @@ def test_the_commit_that_changed_a_counter_is_found(
     (source / "note").write_text("work in progress")
     result = bisect(source, "good..bad", "--release", "v23.0", "--json")
     assert result.exit_code == 1, result.output + str(result.exception)
-    (told,) = json.loads(result.stdout[result.stdout.index("[\n") :])
+    rows = json.loads(result.stdout[result.stdout.index("[\n") :])
+    (told,) = (row for row in rows if row["kind"] == "counter")
     assert git(source, "rev-parse", "culprit") in told["note"] and "slower loads" in told["note"]
     assert told["name"] == "load_latency_ticks"
     assert (source / "note").read_text() == "work in progress"
