@@ -5,11 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -21,6 +18,7 @@ from apuflow.core.engines import EngineName, is_batch
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import sha256_file
 from apuflow.core.record import RunRecord, Status, read_run
+from apuflow.core.workflow import run_workflow
 from apuflow.engines import get_engine, simulating_engine
 from apuflow.engines.preview_batch import batch_columns
 from apuflow.gem5.stats.blocks import open_packed
@@ -122,20 +120,6 @@ def _set_aside(point: Point, root: Path) -> Iterator[None]:
         else:
             shutil.rmtree(directory, ignore_errors=True)
             aside.rename(directory)
-
-
-def run_workflow(targets: Sequence[str], root: Path) -> None:
-    """Let Snakemake make files of a project.
-
-    Raises:
-        EngineError: it failed; its message is on the terminal.
-    """
-    cores = str(len(os.sched_getaffinity(0)))
-    command = [sys.executable, "-m", "snakemake", "--cores", cores, *targets]
-    if subprocess.run(command, cwd=root, check=False).returncode != 0:
-        told = f"snakemake --cores {cores} {targets[0]}" + (" ..." if len(targets) > 1 else "")
-        remedy = "follow its advice, then prove again"
-        raise EngineError("the runs failed; their message is above", value=told, remedy=remedy)
 
 
 _DIGITS = 16

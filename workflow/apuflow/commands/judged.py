@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from apuflow.core import paths
-from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
+from apuflow.core.workflow import run_workflow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,19 +71,6 @@ def check_judge(asked: Asked, judge: str, *, run: bool, force: bool) -> None:
         raise ConfigError(told, file=why.file, key=why.key, value=why.value, remedy=why.remedy)
 
 
-def run_sweep(name: str) -> None:
-    """Make a sweep's report on all cores.
-
-    Raises:
-        EngineError: the workflow failed.
-    """
-    cores = str(len(os.sched_getaffinity(0)))
-    command = [sys.executable, "-m", "snakemake", "--cores", cores, paths.report(paths.under(name))]
-    if subprocess.run(command, check=False).returncode != 0:
-        told, remedy = " ".join(["snakemake", *command[3:]]), "follow its advice, then this command again"
-        raise EngineError("the runs failed; their message is above", value=told, remedy=remedy)
-
-
 def settled(asked: Asked, answer: Answer, judge: str, *, run: bool, force: bool) -> Iterator[str]:
     """Lines on how gem5 settles a question; with a name, keep and perhaps run the sweep that does."""
     from apuflow.ask import settle
@@ -102,7 +87,7 @@ def settled(asked: Asked, answer: Answer, judge: str, *, run: bool, force: bool)
         path = settle.save_question(asked.content, answer, judge, force=force)
         yield f"{path}: {settle.cost(answer)} of gem5"
     if run:
-        run_sweep(judge)
+        run_workflow([paths.report(paths.under(judge))])
     results = results_of(judge, asked.sweep)
     if results is None:
         yield f"next: {_make(judge)}, then this command again"
@@ -151,7 +136,7 @@ def judged_search(
             judged = True
             if not run:
                 return (found if verdict is None else verdict.found), [*lines, told, _again(judge)]
-        run_sweep(judge)
+        run_workflow([paths.report(paths.under(judge))])
 
 
 def _again(name: str) -> str:

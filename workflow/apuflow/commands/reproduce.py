@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -39,7 +38,7 @@ def reproduce(
     from apuflow.studies.verdicts import GOOD
 
     study = load_study(name)
-    found, page = repeat(name, _tier(tier), cores or len(os.sched_getaffinity(0)), figures=figures)
+    found, page = repeat(name, _tier(tier), cores, figures=figures)
     rows = [_row(study, one) for one in found]
 
     def show() -> None:

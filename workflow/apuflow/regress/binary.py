@@ -19,6 +19,7 @@ from apuflow.core.engines import is_batch
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import sha256_file, write_text
 from apuflow.core.record import Status
+from apuflow.core.workflow import run_workflow
 from apuflow.plan.campaign import Campaign
 from apuflow.regress.sides import Side, of_directory
 
@@ -62,7 +63,7 @@ def of_binary(
     """
     place = _project(binary.resolve(), wanted.release, root)
     points = _points(wanted, place)
-    prove.run_workflow([point.record for point in points], place)
+    run_workflow([point.record for point in points], place)
     if measure is not None:
         measure(place)
     found = of_directory(place)

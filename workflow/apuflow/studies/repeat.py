@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pandas as pd
 
 from apuflow.configure.loading import load_sweep
 from apuflow.core import paths
-from apuflow.core.errors import ConfigError, EngineError
+from apuflow.core.errors import ConfigError
+from apuflow.core.workflow import run_workflow
 from apuflow.plan.campaign import Campaign
 from apuflow.studies.study import Study, TierName, load_study
 from apuflow.studies.verdicts import Verdict, verdicts, write_page
@@ -24,7 +24,7 @@ def repeat(
     """Make the tables of a study's sweep, judge its statements, and write its page.
 
     Args:
-        cores: for Snakemake.
+        cores: for Snakemake; 0: all.
         figures: make the study's figures, too.
 
     Returns:
@@ -40,7 +40,7 @@ def repeat(
     under = paths.under(sweep)
     tables = [paths.table(under, workload, "parquet") for workload in workloads]
     drawn = [paths.figure(under, figure) for figure in study.figures] if figures else []
-    _make([*tables, *drawn], cores, root)
+    run_workflow([*tables, *drawn], root, cores, sys.stderr)
     frame = _combined([store.read(root / table, whole=True) for table in tables])
     found = verdicts(study, tier, frame)
     return found, write_page(study, tier, found, root)
@@ -80,14 +80,6 @@ def needed_workloads(study: Study, tier: TierName, sweep: str, root: Path) -> li
                 )
             needed += own
     return list(dict.fromkeys(needed))
-
-
-def _make(targets: list[str], cores: int, root: Path) -> None:
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *targets]
-    if subprocess.run(command, cwd=root, stdout=sys.stderr, check=False).returncode != 0:
-        told = f"snakemake --cores {cores} {targets[0]} ..."
-        remedy = "follow its advice, then repeat this command"
-        raise EngineError("the runs failed; their message is above", value=told, remedy=remedy)
 
 
 def _combined(frames: list[pd.DataFrame]) -> pd.DataFrame:
