@@ -23,7 +23,7 @@ from apuflow.configure.sweep import Limits, Machine, Sweep
 from apuflow.configure.sweep_keys import FewerWorkgroups, FigureChoice, Sampling
 from apuflow.configure.workload import Runs
 from apuflow.configure.workloads import schemas
-from apuflow.core import paths
+from apuflow.core import markdown, paths
 from apuflow.forms.rules import rule_of, rules
 from apuflow.forms.table import WEIGHT, Table, measured, read
 from apuflow.operations.registry import kinds_text
@@ -273,10 +273,7 @@ def _first_line(annotation: Any) -> str:
 
 
 def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = ["| " + " | ".join(headings) + " |"]
-    lines.append("|" + "---|" * len(list(headings)))
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*markdown.head(headings), *map(markdown.row, rows)]) + "\n"
 
 
 _PARTS: dict[str, Callable[[], str]] = {

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from apuflow.core.markdown import head, row
 from apuflow.core.words import many
 from apuflow.regress.findings import CounterChange, Findings, InstructionChange
 from apuflow.regress.sides import Side
@@ -89,18 +90,18 @@ def _forms(found: Findings) -> str:
 
 def _ended(found: Findings) -> Iterator[str]:
     if found.ended:
-        yield from _head("point", "A", "B", "what gem5 said")
+        yield from head(("point", "A", "B", "what gem5 said"))
         for key, a, b in found.ended:
-            yield _row(str(key), a.status, b.status, f"`{b.evidence or a.evidence}`")
+            yield row((str(key), a.status, b.status, f"`{b.evidence or a.evidence}`"))
 
 
 def _counters(found: Findings) -> Iterator[str]:
     if found.counters:
         yield "The largest relative change comes first."
         yield ""
-        yield from _head("counter", "points", "median", "largest", "A", "B", "of point")
+        yield from head(("counter", "points", "median", "largest", "A", "B", "of point"))
         for each in found.counters[:MOST]:
-            yield _row(*_cells(each))
+            yield row(_cells(each))
         yield from _more(len(found.counters), "counters")
 
 
@@ -124,13 +125,13 @@ def _instructions(found: Findings) -> Iterator[str]:
         groups[*each.form.split()[:2], each.a, each.b].append(each)
     ordered = sorted(groups.values(), key=lambda group: (_URGENT[_sense(group[0])], -len(group)))
     if ordered:
-        yield from _head("instruction", "forms", "A", "B", "smallest form", "why")
+        yield from head(("instruction", "forms", "A", "B", "smallest form", "why"))
         for group in ordered[:MOST]:
             each = min(group, key=lambda one: len(one.form.split()))
             name = " ".join(each.form.split()[:2])
             why = f"`{each.why}`" if each.why else ""
             verdicts = (each.a or "not tried", each.b or "not tried")
-            yield _row(name, str(len(group)), *verdicts, f"`{each.text}`", why)
+            yield row((name, str(len(group)), *verdicts, f"`{each.text}`", why))
         yield from _more(len(ordered), "rows")
 
 
@@ -151,14 +152,6 @@ def _more(count: int, what: str) -> Iterator[str]:
     if count > MOST:
         yield ""
         yield f"The first {MOST} of {count} {what}; `--json` has all."
-
-
-def _head(*names: str) -> tuple[str, str]:
-    return _row(*names), "|" + "---|" * len(names)
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
 def _percent(change: float) -> str:

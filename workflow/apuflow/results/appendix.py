@@ -15,7 +15,9 @@ import pandas as pd
 
 from apuflow.configure import Sweep
 from apuflow.core import paths
+from apuflow.core.markdown import head, row
 from apuflow.core.record import BatchRecord, RunRecord, Status
+from apuflow.core.units import format_duration
 from apuflow.results.authorship import CITATION, Authorship, title
 from apuflow_analysis.report.answers import answers
 from apuflow_analysis.tables.store import read
@@ -79,8 +81,7 @@ def appendix(
 
 
 def _badges(given: Authorship) -> Iterator[str]:
-    yield "| | badge | what the archive has, or what is left to do |"
-    yield "|---|---|---|"
+    yield from head(("", "badge", "what the archive has, or what is left to do"))
     for society, badge, state in _BADGES:
         done = "x" if state.startswith("ready") else " "
         yield f"| [{done}] | {society}: {badge} | {state.removeprefix('ready: ')} |"
@@ -116,20 +117,20 @@ def _host(host: Mapping[str, object]) -> str:
 def _times(sweep: Sweep, records: list[RunRecord | BatchRecord]) -> Iterator[str]:
     """A row per tier; the times of runs are those of the recorded hosts."""
     under = f"{paths.RESULTS}/{paths.under(sweep.name)}"
-    yield "| tier | what runs again | points | time on the recorded hosts | longest point |"
-    yield "|---|---|---|---|---|"
+    yield from head(("tier", "what runs again", "points", "time on the recorded hosts", "longest point"))
     again = f"every table and figure below `{under}`, from the archive's runs"
     yield f"| 1 | {again} | | minutes, not recorded | |"
     batches = [record for record in records if isinstance(record, BatchRecord)]
     if batches:
         seconds = [_between(record.started, record.ended) for record in batches]
         points = sum(record.points for record in batches)
-        yield f"| 2 | the preview | {points} | {_time(sum(seconds))} | |"
+        yield f"| 2 | the preview | {points} | {format_duration(sum(seconds))} | |"
     for engine in ("gem5-kernels", "gem5"):
         own = [one for one in records if isinstance(one, RunRecord) and one.engine == engine]
         if own:
             walls = [record.wall_seconds for record in own]
-            yield f"| 3 | {engine} | {len(own)} | {_time(sum(walls))} of one process | {_time(max(walls))} |"
+            whole, longest = format_duration(sum(walls)), format_duration(max(walls))
+            yield f"| 3 | {engine} | {len(own)} | {whole} of one process | {longest} |"
     failed = [record for record in records if record.status is not Status.COMPLETED]
     if failed:
         yield ""
@@ -179,10 +180,9 @@ def _expected(frame: pd.DataFrame) -> Iterator[str]:
     axes = [name for name in frame.attrs.get("axes", ()) if name in frame.columns]
     axes = axes or [name for name in ("workload", "num_compute_units") if name in frame.columns]
     names = [*axes, "status", *(name for name in _EXPECTED if name in frame.columns)]
-    yield "| " + " | ".join(names) + " |"
-    yield "|" + "---|" * len(names)
-    for row in frame[names].head(MOST_ROWS).itertuples(index=False):
-        yield "| " + " | ".join(_cell(value) for value in row) + " |"
+    yield from head(names)
+    for cells in frame[names].head(MOST_ROWS).itertuples(index=False):
+        yield row(map(_cell, cells))
     if len(frame) > MOST_ROWS:
         yield ""
         yield f"The first {MOST_ROWS} of {len(frame)} rows."
@@ -196,14 +196,6 @@ def _cell(value: object) -> str:
 
 def _between(started: str, ended: str) -> float:
     return (datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()
-
-
-def _time(seconds: float) -> str:
-    if seconds < 1:
-        return "under a second"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _bytes(size: float) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_files
+from apuflow.core.markdown import head, row
 from apuflow.studies.criterion import Interval, exactly, judge
 from apuflow.studies.numbers import NotThere, number
 from apuflow.studies.study import TIERS, Statement, Study, TierName
@@ -71,10 +72,7 @@ def _page(study: Study, judged: Mapping[TierName, list[Verdict]]) -> Iterator[st
     for tier, found in judged.items():
         sweep = study.tiers[tier].sweep if tier in study.tiers else None
         yield from (f"## Tier {tier}: sweep {sweep}", "")
-        yield from (
-            "| the paper says | where | holds if | verdict | numbers | published |",
-            "|---|---|---|---|---|---|",
-        )
+        yield from head(("the paper says", "where", "holds if", "verdict", "numbers", "published"))
         for one in found:
             if one["name"] in study.statements:
                 yield _line(study.statements[one["name"]], one)
@@ -101,7 +99,7 @@ def _line(statement: Statement, one: Verdict) -> str:
         *(statement.says, statement.source, f"`{statement.holds}`", verdict),
         *(", ".join(texts), ", ".join(published)),
     )
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return row(cells)
 
 
 def text_of(value: Interval) -> str:
