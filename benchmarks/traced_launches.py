@@ -45,8 +45,7 @@ from apuflow.launcher.plan import guest_run, kernel_source, source_directory  # 
 from apuflow.miopen.compiler import Compiler, host_compiler  # noqa: E402
 from apuflow.miopen.objects import compile_object  # noqa: E402
 from apuflow.preview.kernels.facts import Facts, facts_of  # noqa: E402
-from apuflow.preview.kernels.registry import FORMULAS, profile  # noqa: E402
-from apuflow.preview.kernels.tensile import has_counts  # noqa: E402
+from apuflow.preview.kernels.registry import formula, profile  # noqa: E402
 
 RELEASES = {"gfx902": "v24.0", "gfx801": "v23.0"}
 """By GPU, the gem5 release for whose defects kernels are compiled."""
@@ -61,7 +60,7 @@ SEED, DRAWN = 63, 300
 
 def is_traced(kernel: str) -> bool:
     """Whether a kernel's launches are for the table."""
-    return kernel not in FORMULAS and not has_counts(kernel)
+    return formula(kernel) is None
 
 
 # choosing launches ---------------------------------------------------------------------------------------

@@ -68,6 +68,11 @@ FORMULAS: dict[str, Model] = {
 """Kernels whose compiled code changes in steps with the shape. All others are interpolated."""
 
 
+def formula(kernel: str) -> Model | None:
+    """The formula of a kernel; None: its launches are interpolated, if any was traced."""
+    return library_product if has_counts(kernel) else FORMULAS.get(kernel)
+
+
 @lru_cache(maxsize=262144)
 def profile(facts: Facts) -> Profile:
     """Profile of a launch.
@@ -75,18 +80,16 @@ def profile(facts: Facts) -> Profile:
     Raises:
         NotModelled: no model for the kernel or for this variant of it.
     """
-    model = library_product if has_counts(facts.kernel) else FORMULAS.get(facts.kernel, interpolated)
-    return model(facts)
+    return (formula(facts.kernel) or interpolated)(facts)
 
 
 def taken(facts: Facts) -> Resources:
-    """What a launch's workgroup takes; 0 where they are not known.
+    """What a launch's workgroup takes; 0 where it is not known.
 
     Raises:
-        NotModelled: no model for the kernel or for this variant of it.
+        NotModelled: the kernel's formula does not have this variant of it.
     """
-    if has_counts(facts.kernel) or facts.kernel in FORMULAS:
+    if formula(facts.kernel):
         known = profile(facts)
         return Resources(known.lds_bytes, known.vgprs, known.sgprs)
-    held = resources(facts)
-    return held or Resources(0, 0, 0)
+    return resources(facts) or Resources(0, 0, 0)

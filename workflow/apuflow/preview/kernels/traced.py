@@ -2,9 +2,9 @@
 
 ``launches.csv.xz`` has, for each kernel, launches with their instructions, waits and memory accesses
 (``benchmarks/traced_launches.py`` writes it). A launch between them gets its totals from a Gaussian process
-on the logarithms of its numbers (``preview.kernels.numbers``): a linear mean, which is exact for products of
-powers, and a covariance that decays with the sum of the distances. Source: Rasmussen, Williams, "Gaussian
-Processes for Machine Learning", 2006, sections 2.2 and 2.7.
+on the logarithms of its numbers (``preview.kernels.numbers``): a linear mean, which is near for products of
+powers of large numbers, and a covariance that decays with the sum of the distances. Source: Rasmussen,
+Williams, "Gaussian Processes for Machine Learning", 2006, sections 2.2 and 2.7.
 """
 
 from __future__ import annotations
