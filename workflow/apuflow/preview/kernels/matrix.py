@@ -1,6 +1,7 @@
-"""Matrix products: the tiled SGEMM (``apuflow/launcher/gemm.cl``, 16 x 16 outputs a workgroup).
+"""Matrix products and what MIOpen runs beside them: setting a tensor.
 
-It stands in for rocBLAS.
+The tiled SGEMM (``apuflow/launcher/gemm.cl``, 16 x 16 outputs a workgroup) stands in for rocBLAS; the
+other is MIOpenSubTensorOpWithScalarKernel.cl.
 
 Counts: basic blocks of the kernels compiled by clang-15 -O3 for gfx801 and gfx902, of the SGEMM for each pair
 of transposes.
@@ -199,4 +200,31 @@ def sgemm(facts: Facts) -> Profile:
         sgprs=40,
         lds_conflicts=46 / 18,
         flops=2.0 * m * n * k * batch,
+    )
+
+
+def set_tensor(facts: Facts) -> Profile:
+    """Each work-item writes every ``WORK_LENGTH_0``-th element."""
+    elements, items = facts.integer("elements"), facts.grid[0]
+    waves = facts.workgroups * facts.waves_per_group
+    counts = block("sm3 wt1 s3 v3 br1 en1") * waves
+    full, rest = divmod(elements, items)
+    busy = min(items, elements)
+    entered = -(-busy // 64)
+    counts += block("v3 sm1 s2", busy / entered) * entered
+    trips = full * -(-items // 64) + -(-rest // 64)
+    counts += block("v8 wt1 s2 st1 br1", elements / trips) * trips
+    lines, pages = lines_of(elements), pages_of(elements)
+    stream = Stream("store", float(trips), lines, lines, pages, sharing=4.0, resident=False)
+    return Profile(
+        workgroups=facts.workgroups,
+        waves_per_group=facts.waves_per_group,
+        counts=counts,
+        streams=(stream,),
+        code_bytes=168.0,
+        rounds=0.0,
+        walk_rounds=0.0,
+        store_rounds=max(0.0, trips / waves - 1.0),
+        vgprs=8,
+        sgprs=16,
     )

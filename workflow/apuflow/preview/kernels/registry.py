@@ -17,7 +17,15 @@ from apuflow.preview.kernels.gradient_rows import weight_gradient
 from apuflow.preview.kernels.gradient_sums import gradient_sums
 from apuflow.preview.kernels.im2col import im2col
 from apuflow.preview.kernels.lrn import across_backward, lrn_forward, within_backward, within_forward
-from apuflow.preview.kernels.matrix import sgemm
+from apuflow.preview.kernels.matrix import set_tensor, sgemm
+from apuflow.preview.kernels.own import (
+    embedding_backward,
+    embedding_forward,
+    layer_norm_rows,
+    layer_norm_weights,
+    straight,
+    upsample,
+)
 from apuflow.preview.kernels.pointwise import pointwise
 from apuflow.preview.kernels.pointwise_gradient import pointwise_gradient
 from apuflow.preview.kernels.pooling_backward import pooling_backward
@@ -62,6 +70,17 @@ FORMULAS: dict[str, Model] = {
     "MIOpenCvBwdWrW_16x16map": point_gradient,
     "MIOpenCvBwdWrW_rdc": gradient_sums,
     "MIOpenCvBwdWrW": weight_gradient,
+    "upsample_forward": upsample,
+    "upsample_backward": upsample,
+    "gelu_forward": straight,
+    "gelu_backward": straight,
+    "sgd_momentum": straight,
+    "layernorm_forward": layer_norm_rows,
+    "layernorm_backward": layer_norm_rows,
+    "layernorm_weights": layer_norm_weights,
+    "embedding_forward": embedding_forward,
+    "embedding_backward": embedding_backward,
+    "SubTensorOpWithScalar1d": set_tensor,
     "sgemm": sgemm,
     "Cijk_S": scale,
 }
