@@ -325,5 +325,5 @@ def test_a_twentieth_of_an_iteration_tells_the_whole(root: Path, monkeypatch: py
     """Forward, backward and update of four networks on two machines; of ResNet-152 a hundredth will do."""
     monkeypatch.chdir(root)
     errors = [off_by(root, monkeypatch, network, units, 1 / 20) for network in IMAGES for units in (4, 16)]
-    assert np.mean(errors) <= 0.03 and max(errors) <= 0.10
+    assert np.mean(errors) <= 0.04 and max(errors) <= 0.10
     assert max(off_by(root, monkeypatch, "resnet152", units, 1 / 100) for units in (4, 16)) <= 0.03
