@@ -72,25 +72,12 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def kinds_text() -> str:
-    """A table of the kinds with their keys, then one of what the keys mean."""
+    """A table of the kinds with their keys."""
     lines = ["| operation | what it computes | directions | kernels | keys |", "|---|---|---|---|---|"]
-    meanings: dict[str, dict[str, list[str]]] = {}
     for name, kind in KINDS.items():
         keys = list(keys_of(kind))
         defaults = ("" if key.default is None else f"={json.dumps(key.default)}" for key in keys)
         shown = (f"`{key.name}{default}`" for key, default in zip(keys, defaults, strict=True))
         cells = (kind.title, ", ".join(kind.directions), kind.source, " ".join(shown))
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
-        for key in keys:
-            choices = f": {', '.join(key.choices)}" if key.choices else ""
-            meanings.setdefault(key.name, {}).setdefault(f"{key.meaning}{choices}", []).append(name)
-    lines += ["", "| key | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {_meanings(found)} |" for name, found in meanings.items()]
     return "\n".join([*lines, ""])
-
-
-def _meanings(found: dict[str, list[str]]) -> str:
-    """The most frequent meaning, then the others with their operations."""
-    (usual, _), *others = sorted(found.items(), key=lambda item: -len(item[1]))
-    told = (f"`{'`, `'.join(names)}`: {meaning}" for meaning, names in others)
-    return "; ".join([usual, *told])
