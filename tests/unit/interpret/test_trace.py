@@ -36,6 +36,23 @@ __kernel void banks(__global float* y, uint step)
     barrier(CLK_LOCAL_MEM_FENCE);
     y[get_global_id(0)] = kept[(63 - get_local_id(0)) * step];
 }
+__kernel void eighth(__global int* y)
+{
+    int kept;
+    __asm volatile("s_mov_b64 exec, 0xff\\nv_mov_b32 %0, 1\\ns_mov_b64 exec, -1" : "=v"(kept));
+    y[get_global_id(0)] = kept;
+}
+__kernel void full(__global int* y)
+{
+    int kept;
+    __asm volatile("s_mov_b64 exec, -1\\nv_mov_b32 %0, 1\\ns_mov_b64 exec, -1" : "=v"(kept));
+    y[get_global_id(0)] = kept;
+}
+__kernel void stored(__global const int* x, __global int* y)
+{
+    y[get_global_id(0)] = x[get_global_id(0)] + 1;
+    __asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+}
 """
 Run = Callable[..., Traced]
 
@@ -75,6 +92,19 @@ def test_a_copy_loads_and_stores_four_lines_a_wavefront_and_waits_once(trace: Ru
 
 def test_a_load_that_needs_another_one_is_a_wait_more(trace: Run) -> None:
     assert trace("twice", "x", "y").load_waits == 16
+
+
+def test_lanes_that_exec_leaves_out_do_not_count(trace: Run) -> None:
+    assert trace("full", "y").lanes - trace("eighth", "y").lanes == 8 * (64 - 8)
+
+
+def test_a_wait_for_a_flat_store_is_no_wait_for_the_load_before(
+    trace: Run, request: pytest.FixtureRequest
+) -> None:
+    """gfx801 stores by FLAT instructions, which ``lgkmcnt`` counts; gfx902 by GLOBAL ones."""
+    found = trace("stored", "x", "y")
+    flat = "gfx801" in request.node.name
+    assert (found.load_waits, found.store_waits) == (8, 8 if flat else 0)
 
 
 def test_lanes_a_page_apart_touch_a_line_and_a_page_each(trace: Run) -> None:

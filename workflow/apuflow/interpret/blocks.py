@@ -15,7 +15,7 @@ from apuflow.interpret.encodings import VCC, Instruction, Program, lacking
 from apuflow.interpret.lds import lds_step
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.scalar_unit import scalar_step, store
-from apuflow.interpret.state import Step, Waves
+from apuflow.interpret.state import EXEC, Step, Waves
 from apuflow.interpret.vector_units import vector_step
 
 Next: TypeAlias = Callable[[Waves], "int | Array | None"]
@@ -42,7 +42,7 @@ class Block:
     """Instructions that run one after the other.
 
     Attributes:
-        instructions: the last one may branch, end or wait.
+        instructions: the last one may branch, end, wait or write EXEC.
         steps: of all that do something, but for the last where it ends the block.
         next: where wavefronts go on.
         barrier: they wait for their workgroup first.
@@ -57,7 +57,7 @@ class Block:
 
 
 def compile_block(program: Program, address: int, defects: Collection[str] = ()) -> Block:
-    """The block that begins at an address.
+    """The block that begins at an address: all of it runs under one EXEC.
 
     Raises:
         EngineError: an instruction that the interpreter does not have.
@@ -74,6 +74,13 @@ def compile_block(program: Program, address: int, defects: Collection[str] = ())
             return Block(tuple(instructions), tuple(steps), ending)
         if step := step_of(found, program.isa, defects):
             steps.append(step)
+        if _writes_exec(found):
+            return Block(tuple(instructions), tuple(steps), _always(address))
+
+
+def _writes_exec(found: Instruction) -> bool:
+    named = "saveexec" in found.name or found.name.startswith("v_cmpx")
+    return named or {found.target, found.scalar_target} & {EXEC, EXEC + 1} != set()
 
 
 def _always(address: int) -> Next:

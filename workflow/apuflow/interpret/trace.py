@@ -133,7 +133,7 @@ class Traced:
         workgroups, wavefronts: that ran. waves_per_group: wavefronts of a whole workgroup.
         lds_bytes: of a workgroup. registers: vector registers of a lane.
         instructions: by the one of ``UNITS``.
-        lanes: active ones of VALU instructions, those of the begin of each block.
+        lanes: active ones of VALU instructions.
         flops: floating point operations of these lanes, without matrix instructions.
         load_waits, store_waits, scalar_waits: ``s_waitcnt`` that wait for what was not waited for before, by
             what that is; a load where it is several.
@@ -158,6 +158,11 @@ class Traced:
     code_bytes: int
     accesses: Accesses
     matrices: dict[str, int] = field(default_factory=dict)
+
+
+def _newest(count: Array) -> NDArray[np.uint64]:
+    """Bits of the newest vector memory instructions, at most 63."""
+    return (np.uint64(1) << np.minimum(count, 63).astype(np.uint64)) - np.uint64(1)
 
 
 @dataclass
@@ -213,10 +218,8 @@ class Trace:
         pending = self._pending
         issued = pending["vector"][who]
         ended = issued > event.vector
-        newer = self._queue[who] & np.uint64((1 << min(63, event.vector)) - 1)
-        older = self._queue[who] ^ newer
-        older &= np.left_shift(np.uint64(1), np.minimum(issued, 63).astype(np.uint64)) - np.uint64(1)
-        loaded = ended & (older != 0)
+        queue = self._queue[who] & _newest(issued)
+        loaded = ended & (queue >> np.uint64(min(63, event.vector)) != 0)
         self.waits["load"] += int(np.count_nonzero(loaded))
         self.waits["store"] += int(np.count_nonzero(ended & ~loaded))
         pending["vector"][who] = np.minimum(issued, event.vector)
@@ -226,7 +229,7 @@ class Trace:
             self.waits["scalar"] += int(np.count_nonzero(scalar & ~loaded))
             if event.other == 0:
                 flat = (pending["flat"][who] > 0) & ~ended & (pending["vector"][who] > 0)
-                load = flat & (self._queue[who] != 0)
+                load = flat & (queue & _newest(pending["vector"][who]) != 0)
                 self.waits["load"] += int(np.count_nonzero(load))
                 self.waits["store"] += int(np.count_nonzero(flat & ~load))
                 pending["vector"][who] = np.where(pending["flat"][who] > 0, 0, pending["vector"][who])
