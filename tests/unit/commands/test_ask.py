@@ -70,6 +70,7 @@ def test_a_table_of_what_varies_is_printed() -> None:
         (["own_square", "cus=4"], "did you mean the option num-compute-units"),
         (["resnet18", "cus=4"], "did you mean the option num-compute-units"),
         (["sofmax_fwd"], "did you mean softmax_fwd"),
+        (["convolution", "c=3"], "kind: operation, operation: convolution"),
         (["softmax_fwd", "tcc-size=300kB"], "256kB or 512kB"),
         (["softmax_fwd", "-c", "foo"], "no such column"),
         (["softmax_fwd", "--save", "quickstart"], "there already"),

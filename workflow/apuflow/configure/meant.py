@@ -1,4 +1,4 @@
-"""What a wrong name of an option or layer key means: the nearest names, and the right ones of what people say."""
+"""What a wrong name of an option or layer key means: the nearest names, and what people call them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LAYER_KEYS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("batch", "batch-size", "images", "minibatch"), "n"),
     **dict.fromkeys(("channels", "in-channels", "input-channels"), "c"),
     **dict.fromkeys(("out-channels", "output-channels", "filters", "k"), "num_output"),
-    **{"height": "h", "width": "w", "filter-size": "kernel_size", "filter": "kernel_size"},
+    **{"height": "h", "width": "w", "kernel": "kernel_size", "filter": "kernel_size"},
 }
 """Layer keys by what other tools call them, in small letters with dashes."""
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from apuflow.configure.loading import check_new_name
 from apuflow.core import paths
-from apuflow.core.errors import ConfigError
 from apuflow.kernels.element_types import ELEMENT_TYPES
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, Parameter, read_kernels
 from apuflow.kernels.sources import compiled_meanwhile
@@ -36,14 +35,11 @@ def import_source(path: Path, name: str, root: Path, *, force: bool = False) -> 
         The files, and the GPU that the source compiles for.
 
     Raises:
-        ConfigError: the name cannot be used, or the file has no kernel.
-        EngineError: the compiler is missing or fails, or a kernel takes images.
+        ConfigError: the name cannot be used, or the source includes a file above its directory.
+        EngineError: the compiler is missing or fails, or the file has no kernel.
     """
     check_new_name(name, "workload", root / paths.workload_file(name), force=force)
     kernels, gfx = _compiled(path)
-    if not kernels:
-        remedy = "name the file that has the kernels"
-        raise ConfigError("the file has no kernel", file=path, key="--from", remedy=remedy)
     return write_draft(draft_of(kernels, f"{name}/{path.name}"), path, name, root), gfx
 
 
