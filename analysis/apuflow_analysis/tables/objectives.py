@@ -27,15 +27,21 @@ class Objective:
     larger: bool = False
 
 
-def values(frame: pd.DataFrame, expressions: Sequence[str]) -> dict[str, pd.Series[Any]]:
+def values(
+    frame: pd.DataFrame, expressions: Sequence[str], axes: Sequence[str] = ()
+) -> dict[str, pd.Series[Any]]:
     """The values of expressions in each row of a table; sizes count in bytes, clocks in Hz.
+
+    Args:
+        axes: columns to name where an expression is wrong.
 
     Raises:
         ConfigError: an expression cannot be evaluated.
     """
     known = _numbers(frame)
     return {
-        text: known[text] if text in known else _evaluated(known, text).astype(float) for text in expressions
+        text: known[text] if text in known else _evaluated(known, text, axes).astype(float)
+        for text in expressions
     }
 
 
@@ -162,11 +168,12 @@ def _meant(expression: str, known: Iterable[str]) -> str:
     return "".join(f"did you mean {match}? " for match in near)
 
 
-def _evaluated(numbers: pd.DataFrame, expression: str) -> pd.Series[Any]:
+def _evaluated(numbers: pd.DataFrame, expression: str, axes: Sequence[str] = ()) -> pd.Series[Any]:
     try:
         value = numbers.eval(expression, engine="python", local_dict={}, global_dict={})
     except Exception as error:  # pandas raises whatever its parser does
         remedy = _meant(expression, numbers.columns) + _EXPRESSIONS
+        remedy += f"; here: {', '.join(name.replace('.', '_') for name in axes)}" if axes else ""
         message = f"the expression cannot be evaluated: {error}"
         raise ConfigError(message, value=expression, remedy=remedy) from None
     found = pd.Series(value, index=numbers.index)

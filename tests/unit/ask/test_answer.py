@@ -15,6 +15,7 @@ from apuflow.ask.settle import beside, compared
 from apuflow.cli import build_app
 from apuflow.configure import load_sweep
 from apuflow.core.errors import ConfigError
+from apuflow.miopen.compiler import Compiler
 from apuflow.plan.points import points
 
 
@@ -56,6 +57,14 @@ def test_a_guess_has_its_reason() -> None:
     told = run("ask", "softmax_fwd")
     assert "guess: softmax_fwd, 1 of 1 row: outside of what the preview was measured on: " in told
     assert "wavefronts of SoftmaxForward (measured 12 to" in told
+
+
+def test_the_answer_on_a_kernel_of_ones_own_names_the_check_of_its_result(clang: Compiler) -> None:
+    told = run("ask", "own_vector_add", "n=1024", "machine=apu-gfx902", "release=v24.1")
+    command = "apuflow check-kernels own_vector_add --gfx gfx902 --run"
+    assert f"own_vector_add: results are not compared here, but by {command}" in told
+    told = run("ask", "softmax_fwd", "gfx-version=gfx902", "release=v24.1")
+    assert "the rest of machine apu-gfx801" in told and "check-kernels" not in told
 
 
 def test_patterns_name_workloads_and_suites_alike() -> None:

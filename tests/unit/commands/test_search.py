@@ -77,6 +77,16 @@ def test_a_misspelt_column_is_named_with_what_is_meant(space: Path) -> None:
     assert "did you mean gpu_cycles" in str(error)
 
 
+def test_an_unknown_column_is_answered_with_those_that_vary(space: Path) -> None:
+    error = searched("-m", "cus * 2").exception
+    assert isinstance(error, ConfigError) and str(error).endswith("; here: num_compute_units")
+
+
+def test_a_wrong_value_is_named_before_the_lack_of_a_choice() -> None:
+    done = CliRunner().invoke(build_app(), ["search", "softmax_fwd", "num-compute-units=4:64"])
+    assert "a whole number is expected" in str(done.exception)
+
+
 def test_a_directory_in_the_place_of_a_file_is_told_without_a_traceback(
     space: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def test_a_suite_says_what_its_steps_run_as_and_which_do_not_run() -> None:
     text = output("list", "suites", "resnet50")
     assert "25,557,032 learnt values, 4.089 G multiply-adds per image" in text
     assert "53 conv backward: Convolution" in text
+    steps = json.loads(output("list", "suites", "resnet50", "--json"))
+    wide = [each for each in steps if each["op"] == "conv" and "kernel_size=7" in each["operation"]]
+    assert [each["phase"] for each in wide] == ["forward", "backward"] and len(steps) == 455
+    assert "c=3 h=224 w=224" in wide[0]["operation"]
+    assert sum(each["not_run"] != "" for each in steps) == 16
     assert "16 add backward: both gradients are the one that comes in" in text
 
 

@@ -157,6 +157,10 @@ def test_defaults_that_changed(name: str, before: str | int, release: str, after
         # spelling and types
         ({"numLDSBanks": 16}, "v22.1", "numLDSBanks", "did you mean numLdsBanks"),
         ({"u": 4}, "v22.1", "u", "num-compute-units"),
+        ({"CUs": 4}, "v22.1", "CUs", "did you mean num-compute-units (compute units"),
+        ({"l2-size": "1MB"}, "v22.1", "l2-size", "did you mean tcc-size (TCC in all, "),
+        ({"l2-size": "1MB"}, "v22.1", "l2-size", "or l2_size (L2 cache of a CPU)?"),
+        ({"gfx-version": "gfx906"}, "v23.0", "gfx-version", "releases v24.0 and v24.1 run gfx906"),
         ({"tcc_size": "1MB"}, "v22.1", "tcc_size", "did you mean tcc-size"),
         ({"tcc-size": "1KB"}, "v22.1", "tcc-size", "16kB"),
         ({"tcc-size": 0}, "v22.1", "tcc-size", "above zero"),

@@ -37,10 +37,10 @@ def test_cost_of_deepbenchs_first_product() -> None:
 @pytest.mark.parametrize(
     ("kind", "shape", "key", "says"),
     [
-        ("gem", SHAPE, "operation", "gemm was meant"),
+        ("gem", SHAPE, "operation", "did you mean gemm?"),
         ("spmv", SHAPE, "operation", "one of gemm"),
         ("gemm", {"m": 3, "n": 4}, "k", "give k: columns of op"),
-        ("gemm", {**SHAPE, "transposea": True}, "transposea", "transpose_a was meant"),
+        ("gemm", {**SHAPE, "transposea": True}, "transposea", "did you mean transpose_a?"),
         ("gemm", {**SHAPE, "m": 0}, "m", "at least 1"),
         ("gemm", {**SHAPE, "m": 1.5}, "m", "a whole number"),
         ("gemm", {**SHAPE, "m": "many"}, "m", "a whole number"),

@@ -63,10 +63,17 @@ def assumed(
         told += [f"{name} {shape}" for name, shape in shapes.items() if shape]
     else:
         told.append("shapes as their files have them (apuflow list workloads, apuflow list suites)")
-    told += [] if "machine" in given else [f"machine {sweep.machine}"]
+    rest = "the rest of " if "gfx-version" in given else ""
+    told += [] if "machine" in given else [f"{rest}machine {sweep.machine}"]
     told += [] if units is None or "num-compute-units" in given else [f"{units} compute units"]
     told += [] if "release" in given else [f"gem5 {sweep.release}"]
     return "; ".join([*told, "engine preview"])
+
+
+def compared(sweep: Sweep, root: Path = Path()) -> list[str]:
+    """The sweep's workloads of kernels that have a reference."""
+    every = {name: what for name, (what, _, _) in _parts(sweep, root).items()}
+    return [name for name, what in every.items() if isinstance(what, KernelsWorkload) and what.spec.reference]
 
 
 _Part = tuple[Workload | Suite, Plan, set[str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pandas as pd
 
@@ -48,6 +48,14 @@ def guesses(frame: pd.DataFrame) -> Iterator[str]:
             f"guess: {workload}, {len(rows)} of {many(count, 'row')}: outside of what the preview was "
             f"measured on{first}: {_reason(rows['flags'].iloc[0])}"
         )
+
+
+def unchecked(frame: pd.DataFrame, own: Collection[str]) -> Iterator[str]:
+    """Of each workload among ``own`` the command that says whether its results are right."""
+    rows = frame[frame["workload"].isin(own)].drop_duplicates("workload")
+    for workload, gfx in zip(rows["workload"], rows["gfx"], strict=True):
+        command = f"apuflow check-kernels {workload} --gfx {gfx} --run"
+        yield f"{workload}: results are not compared here, but by {command}"
 
 
 _OF_SUITES = r"unmeasured: \d+ of \d+ operations"

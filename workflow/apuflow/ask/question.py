@@ -28,6 +28,7 @@ from apuflow.core import forked, paths
 from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import write_text
 from apuflow.engines.preview_batch import axes_of, batch_columns
+from apuflow.operations import KINDS
 from apuflow.plan.points import members, operations, points, sweep_workloads
 from apuflow.results.suites import iteration
 from apuflow_analysis.tables.cliffs import cliff_texts
@@ -94,15 +95,23 @@ def named(names: Sequence[str], root: Path = Path()) -> dict[str, list[str]]:
         places = [place for place, of in known.items() if fnmatch.filter(of, pattern)]
         places = ["workloads"] if pattern == "all" else places
         if not places:
-            near = did_you_mean(pattern, sorted({*known["workloads"], *known["suites"]}))
-            remedy = f"{near}`apuflow list workloads` and `apuflow list suites` have all"
-            raise ConfigError("no workload or suite of this name", value=name, remedy=remedy)
+            raise _unknown(name, sorted({*known["workloads"], *known["suites"]}))
         for place in places:
             found.setdefault(place, []).append(name)
     if not found:
         remedy = "such as conv_fwd, 'pool_*' or resnet18"
         raise ConfigError("no workload is named", key="workloads", value=",".join(names), remedy=remedy)
     return found
+
+
+def _unknown(name: str, known: Sequence[str]) -> ConfigError:
+    """There is no workload and no suite of this name; it may be an operation's."""
+    if name in KINDS:
+        what = "an operation: its shape makes it a workload"
+        remedy = f"configs/workloads/NAME.yaml of kind: operation, operation: {name} (docs/operations.md)"
+        return ConfigError(what, value=name, remedy=f"write {remedy}, then ask NAME")
+    remedy = f"{did_you_mean(name, known)}`apuflow list workloads` and `apuflow list suites` have all"
+    return ConfigError("no workload or suite of this name", value=name, remedy=remedy)
 
 
 def _key(given: str) -> str:

@@ -119,16 +119,18 @@ def search(
         few = len(combinations) <= limit
         space += len(combinations) if few else planned.size
         chosen[name] = combinations if few else _sampled(planned, limit)
+    answer = answered(wide, root, chosen)
     if not axes:
         remedy = "give an option several values: num-compute-units=4,16,64 tcc-size=256kB,1MB"
         raise ConfigError("nothing varies, so there is nothing to choose from", remedy=remedy)
-    answer = answered(wide, root, chosen)
     frame = answer.frame.copy()
     keep = np.ones(len(frame), dtype=bool)
     for constraint in constraints:
         keep &= holds(frame, constraint)
     expressions = [o.expression for o in objectives]
-    valued = frame.assign(**values(frame, expressions), **ends(frame, expressions, tuple(axes)))[keep]
+    valued = frame.assign(**values(frame, expressions, tuple(axes)), **ends(frame, expressions, tuple(axes)))[
+        keep
+    ]
     rows = of_machines(valued, tuple(axes), expressions, frame["workload"].nunique())
     if rows.empty:
         told, remedy = " and ".join(constraints), "loosen them, or widen the sweep's axes"

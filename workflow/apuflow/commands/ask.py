@@ -58,8 +58,8 @@ def ask(
     A batch is one image unless n is given. What else is taken for granted stands behind "assumed".
     """
     from apuflow.ask import question as asking
-    from apuflow.ask.assumed import one_image
-    from apuflow.ask.behind import behind
+    from apuflow.ask.assumed import compared, one_image
+    from apuflow.ask.behind import behind, unchecked
     from apuflow.preflight.plan import of_preview
     from apuflow_analysis.tables.cliffs import cliff_texts
     from apuflow_analysis.tables.columns import PRODUCTS
@@ -87,7 +87,7 @@ def ask(
         typer.echo(f"matrix products: {told}", err=as_json)
     for text in cliff_texts(frame, axes):
         typer.echo(f"steep step: {text}", err=as_json)
-    for line in (f"assumed: {asked.assumed(frame)}", *behind(answer)):
+    for line in (f"assumed: {asked.assumed(frame)}", *behind(answer), *unchecked(frame, compared(sweep))):
         typer.echo(line, err=as_json)
     for point in explained:
         _explain(point, alone=len(explained) == 1, err=as_json)

@@ -56,6 +56,9 @@ def check_kernels(
     gpus = [gpu(name, "--gfx").name for name in gfx or ()]
     settings = dict(map(_setting, set_ or []))
     found = 0
+    for name in workloads or ():
+        if "=" in name:
+            raise ConfigError("not a workload", key="WORKLOADS", value=name, remedy=f"--set {name}")
     for name in workloads or _named():
         try:
             work = _work(name, settings)
@@ -218,8 +221,11 @@ def _executed(
             said.append(f"{name} equals its reference")
             continue
         allowed = tolerance(program, program.output(name))
-        difference = f"{error:.2g} of its largest element (allowed {allowed:g})"
-        (said if error <= allowed else wrong).append(f"{name} differs from its reference by {difference}")
+        told = f"differs from its reference by {error:.2g} of its largest element (allowed {allowed:g})"
+        if error <= allowed:
+            said.append(f"{name} is right: it {told}")
+        else:
+            wrong.append(f"{name} {told}")
     return said, wrong
 
 
@@ -251,7 +257,7 @@ def _known(compiled: _Compiled, known: Known, defects: Collection[DefectName]) -
         f"{text}; replaced before it runs" for text in told([row for row in before if row not in after])
     )
     if unknown := untried(compiled.codes(defects).values(), known.tables):
-        yield f"no suite tried {', '.join(unknown)}"
+        yield f"not known whether right, as no suite of apuflow conformance tried them: {', '.join(unknown)}"
 
 
 def _refused(compiled: _Compiled, kernels: KernelsByCode) -> tuple[list[str], list[str]]:

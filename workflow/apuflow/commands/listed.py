@@ -232,7 +232,22 @@ def suite_details(name: str) -> str:
     from apuflow.configure.suite import CHOICES, load_suite
     from apuflow.suites.suite import details
 
-    return f"{details(load_suite(name, Path()))}\nkeys of layer (docs/networks.md): {', '.join(CHOICES)}"
+    keys = f"keys of layer (docs/networks.md): {', '.join(CHOICES)}"
+    return f"{details(load_suite(name, Path()))}\n{keys}\neach step with its sizes: --csv PATH or --json"
+
+
+def suite_steps(name: str) -> list[Row]:
+    """Every step of a suite, in order, with the operation that it runs as, or why it does not run."""
+    from apuflow.configure.suite import load_suite
+    from apuflow.suites.spec import Spec
+    from apuflow.suites.step import Choice
+
+    return [
+        {"step": step.name, "op": step.op, "phase": step.phase, "repeats": step.repeats}
+        | {"operation": spec.text if isinstance(spec, Spec) else ""}
+        | {"not_run": "" if isinstance(spec, Spec) else spec.why}
+        for step, spec in load_suite(name, Path()).specified(Choice())
+    ]
 
 
 def machine_details(name: str) -> str:

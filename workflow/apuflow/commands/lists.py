@@ -27,6 +27,7 @@ class _Noun:
         unseen: columns that only JSON and CSV have.
         details: everything about one name as text; None: its row.
         keys: its layer keys by name, shown below the details.
+        steps: of one name what JSON and CSV have in place of its row.
         note: what the columns do not say themselves.
     """
 
@@ -35,6 +36,7 @@ class _Noun:
     unseen: tuple[str, ...] = ()
     details: Callable[[str], str] | None = None
     keys: Callable[[str], list[listed.Row]] | None = None
+    steps: Callable[[str], list[listed.Row]] | None = None
     note: str = ""
 
 
@@ -63,12 +65,14 @@ _NOUNS = {
         "Networks: the suites whose steps form an iteration.",
         listed.networks,
         details=listed.suite_details,
+        steps=listed.suite_steps,
         note="steps: of all directions; distinct: operations, a point each.",
     ),
     "suites": _Noun(
         "Networks and benchmark suites: what each is, how much of it engines run.",
         listed.suites,
         details=listed.suite_details,
+        steps=listed.suite_steps,
         note="steps: of all directions; distinct: operations, a point each. "
         "apuflow list suites NAME says what is not run and why.",
     ),
@@ -111,7 +115,8 @@ def _add(plural: str, noun: _Noun) -> None:
     ) -> None:
         if name and noun.details is not None:
             text = noun.details(name)
-            rows = noun.keys(name) if noun.keys else _named(name, noun)
+            own = noun.keys or noun.steps
+            rows = own(name) if own else _named(name, noun)
             give(rows, as_json, csv, lambda: _show_details(text, rows if noun.keys else []))
         elif name:
             found = _named(name, noun)

@@ -57,17 +57,18 @@ def workload(
     from_: Path | None = typer.Option(
         None,
         "--from",
-        help="a dispatch list of another program, a file of Triton kernels (.py), or a model (.mlir, .onnx)",
+        help="kernels in OpenCL (.cl), HIP (.hip, .cpp, .cu) or Triton (.py), a model (.mlir, .onnx), or a "
+        "dispatch list of another program",
     ),
     entry: str = typer.Option("", help="of a model with several functions: the one to run"),
     force: bool = typer.Option(False, help="overwrite existing files"),
 ) -> None:
     """Write configs/workloads/NAME.yaml and its network, copies of another workload's.
 
-    With --from it is a workload of kind kernels: the launches of a dispatch list, its code objects and
-    its data, all of it checked before anything is written; or a file to fill in for the Triton kernels of
-    a Python file, with copies of that file and of those beside it that it imports; or what IREE makes of a
-    model, with a copy of it and a sweep.
+    With --from it is a workload of kind kernels: a file to fill in for kernels in OpenCL, HIP or Triton,
+    with a copy of their source and of what that includes or imports; or what IREE makes of a model, with a
+    copy of it and a sweep; or the launches of a dispatch list, its code objects and its data, all of it
+    checked before anything is written.
     """
     if from_ is not None and from_.suffix == ".py":
         from apuflow.workloads.triton_kernels import import_kernels
@@ -79,6 +80,11 @@ def workload(
 
         files = import_model(from_, name, Path(), entry=entry, force=force)
         following = f"snakemake --cores 2 results/{name}/{name}.csv"
+    elif from_ is not None and from_.suffix in (".cl", ".hip", ".cpp", ".cu"):
+        from apuflow.workloads.source_kernels import import_source
+
+        files, gfx = import_source(from_, name, Path(), force=force)
+        following = f"fill them in, then apuflow check-kernels {name} --gfx {gfx} --run"
     elif from_ is not None:
         from apuflow.workloads.dispatch_list import import_list
 

@@ -42,6 +42,7 @@ class Option:
         instead: what has the effect that an ignored option promises.
         needless: why nothing has to be set to have that effect.
         needs_garnet: only the garnet network reads it.
+        also: other names that people use for it, in small letters with dashes.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Option:
     instead: str = ""
     needless: str = ""
     needs_garnet: bool = False
+    also: tuple[str, ...] = ()
 
     def known_to(self, release: str) -> bool:
         """Whether ``apu_se.py`` of this release takes the option."""
@@ -114,8 +116,7 @@ def catalogue() -> Mapping[str, Option]:
     for group, entries in document.data.items():
         for name, entry in entries.items():
             fields = {key: value for key, value in entry.items() if key != "workflow"}
-            if "choices" in fields:
-                fields["choices"] = tuple(fields["choices"])
+            fields |= {key: tuple(fields[key]) for key in ("choices", "also") if key in fields}
             fields.setdefault("type", "text")
             if fields["type"] == "flag":
                 fields.setdefault("default", False)

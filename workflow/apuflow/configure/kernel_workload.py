@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from typing_extensions import override
 
 from apuflow.configure import yaml_source
-from apuflow.configure.base import Model, did_you_mean
+from apuflow.configure.base import Model
 from apuflow.configure.kernel_file import ContentsFile, KernelsFile
 from apuflow.configure.kernel_program import own_buffers, own_launches, own_model
+from apuflow.configure.meant import meant_key
 from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
@@ -263,7 +264,7 @@ class KernelsWorkload(Workload):
                 known = ", ".join(parameters) or "none"
                 kind = "a type of elements" if word else "a whole number"
                 wrong = f"not {kind}" if name in parameters else "not a parameter of this workload"
-                remedy = f"{did_you_mean(name, parameters)}its parameters: {known}"
+                remedy = f"{meant_key(name, parameters)}its parameters: {known}"
                 note(ConfigError(wrong, key=f"layer.{name}", value=value, remedy=remedy))
                 return None
             parameters[name] = cast("int | ElementType", value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing_extensions import override
 from apuflow import dnnmark, operations
 from apuflow.configure import yaml_source
 from apuflow.configure.base import ListOf, Model, Name, Text
+from apuflow.configure.meant import meant_key
 from apuflow.configure.work import OperationWork, Work, value_part
 from apuflow.configure.workload import Need, Note, Runs, Workload
 from apuflow.core import paths
@@ -27,9 +28,11 @@ from apuflow.suites.spec import Spec, parse
 from apuflow.suites.step import OPERATION
 
 
-def _at_layer(error: ConfigError, key: str | None) -> ConfigError:
-    """The same error, of a layer key of a sweep."""
-    return ConfigError(error.message, key=f"layer.{key}", value=error.value, remedy=error.remedy)
+def _at_layer(error: ConfigError, key: str, known: Iterable[LayerKey]) -> ConfigError:
+    """The same error, of a layer key of a sweep; what is meant by one that is not known."""
+    names = {each.key.rpartition(".")[2] for each in known}
+    hint = "" if key in names or "did you mean" in (error.remedy or "") else meant_key(key, names)
+    return ConfigError(error.message, key=f"layer.{key}", value=error.value, remedy=f"{hint}{error.remedy}")
 
 
 class DnnmarkFile(Model):
@@ -114,7 +117,7 @@ class DnnmarkWorkload(Workload):
         except ConfigError as error:
             key = (error.key or "").partition(" ")[0].removeprefix("layer.")
             if key in {name.rpartition(".")[2] for name in layer} | set(layer):
-                error = _at_layer(error, key)
+                error = _at_layer(error, key, self.layer_keys())
             note(error)
             return None
         problems = dnnmark.check(parsed, self.direction, self.handles)
@@ -223,7 +226,8 @@ class OperationWorkload(Workload):
             made = operations.make(self.operation, {**self.shape, **layer})
             made.passes(self.direction)
         except ConfigError as error:
-            note(_at_layer(error, error.key) if error.key in layer else error)
+            key = error.key or ""
+            note(_at_layer(error, key, self.layer_keys()) if key in layer else error)
             return None
         changed = (name for name in sorted(layer) if layer[name] != self.shape.get(name))
         label = tuple(value_part(name, layer[name]) for name in changed)

@@ -6,14 +6,14 @@ Source of the rules: gem5 v23.0.1.0 ``apu_se.py`` (lines 397-413, 645-649, 937-9
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from apuflow.configure.catalogue import RELEASES, Option, catalogue, short_names
+from apuflow.configure.catalogue import RELEASES, Option, catalogue
+from apuflow.configure.meant import meant_option
 from apuflow.configure.structure_rules import OptionProblem, cache_problems
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
@@ -36,7 +36,7 @@ def _check_one(name: str, value: Any, release: str) -> OptionProblem | None:
     option = catalogue().get(name)
     shown: Scalar = value if isinstance(value, (bool, int, float, str)) else str(value)
     if option is None:
-        return OptionProblem(name, shown, "apu_se.py has no such option", _did_you_mean(name))
+        return OptionProblem(name, shown, "apu_se.py has no such option", meant_option(name))
     problem = _role_problem(option, release) or _value_problem(option, value, release)
     return None if problem is None else OptionProblem(name, shown, *problem)
 
@@ -125,7 +125,9 @@ def _value_problem(option: Option, value: object, release: str) -> tuple[str, st
         return wrong
     choices = option.choices_at(release)
     if choices and value not in choices:
-        return f"gem5 {release} cannot run this value", f"one of {', '.join(map(str, choices))}"
+        others = [each for each in RELEASES if option.known_to(each) and value in option.choices_at(each)]
+        elsewhere = f"; releases {' and '.join(others)} run {value}" if others else ""
+        return f"gem5 {release} cannot run this value", f"one of {', '.join(map(str, choices))}{elsewhere}"
     if isinstance(value, bool) or not isinstance(value, int) or option.type != "int":
         return None
     maximum = MAX_INT if option.maximum is None else option.maximum
@@ -223,14 +225,3 @@ def _together(
         for name in _garnet_options():
             if name in options and options[name] != _defaults(release)[name]:
                 yield problem(name, "has an effect in garnet only", "set network: garnet, or leave it out")
-
-
-def _did_you_mean(name: str) -> str:
-    if name in short_names():
-        return f"write the long name: {short_names()[name]}"
-    squeezed = {n.lower().replace("_", "").replace("-", ""): n for n in catalogue()}
-    exact = squeezed.get(name.lower().replace("_", "").replace("-", ""))
-    close = [exact] if exact else difflib.get_close_matches(name, catalogue(), n=3, cutoff=0.6)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return "docs/configuration.md lists the options; names are those of the command line, without dashes"

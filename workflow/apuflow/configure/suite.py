@@ -17,12 +17,12 @@ from apuflow.configure.base import (
     Name,
     Text,
     check_name,
-    did_you_mean,
     known_names,
     one_of,
     read,
 )
 from apuflow.configure.loading import suite_names
+from apuflow.configure.meant import meant_key
 from apuflow.configure.sweep import Sweep
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
@@ -190,7 +190,7 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
             continue
         if name not in CHOICES:
             others = f"one of {', '.join(CHOICES)}; keys of workloads stand under per_workload"
-            remedy = f"{did_you_mean(name, CHOICES)}{others}"
+            remedy = f"{meant_key(name, CHOICES)}{others}"
             raise ConfigError("suites have no such key", key=f"layer.{name}", value=value, remedy=remedy)
         fits, message, remedy = CHOICES[name]
         if not fits(value):

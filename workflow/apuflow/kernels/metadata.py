@@ -48,6 +48,7 @@ class Parameter:
         kind: ``global_buffer``, ``by_value``, ``hidden_...``.
         name, type_name: as in the source; empty where the compiler left them out (HIP, assembly).
         alignment: of the LDS that a ``dynamic_shared_pointer`` points to, bytes.
+        constant: the source says that what it points to is only read.
     """
 
     offset: int
@@ -56,6 +57,7 @@ class Parameter:
     name: str = ""
     type_name: str = ""
     alignment: int = 1
+    constant: bool = False
 
     @property
     def hidden(self) -> bool:
@@ -165,6 +167,7 @@ def _kernel(each: dict[str, Any]) -> Kernel:
                 str(parameter.get(".name", "")),
                 str(parameter.get(".type_name", "")),
                 _whole(parameter.get(".pointee_align", 1)),
+                bool(parameter.get(".is_const")) or parameter.get(".address_space") == "constant",
             )
             for parameter in sorted(each.get(".args", ()), key=lambda one: _whole(one[".offset"]))
         ),

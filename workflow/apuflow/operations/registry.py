@@ -33,14 +33,14 @@ def make(kind: str, shape: Mapping[str, Scalar]) -> Operation:
     Raises ConfigError: no such kind, an unknown or missing key, or values that do not fit.
     """
     if kind not in KINDS:
-        remedy = _meant(kind, KINDS) or f"one of {', '.join(KINDS)}"
+        remedy = f"{_meant(kind, KINDS)}one of {', '.join(KINDS)}"
         raise ConfigError("no such operation", key="operation", value=kind, remedy=remedy)
     cls = KINDS[kind]
     keys = {key.name: key for key in keys_of(cls)}
     values: dict[str, Scalar] = {}
     for name, value in shape.items():
         if name not in keys:
-            remedy = _meant(name, keys) or f"its keys are {', '.join(keys)}"
+            remedy = f"{_meant(name, keys)}its keys are {', '.join(keys)}"
             raise ConfigError(f"operation {kind} has no such key", key=name, value=value, remedy=remedy)
         try:
             values[name] = keys[name].read(value)
@@ -68,7 +68,7 @@ def parse(text: str) -> Operation:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), 1)
-    return f"{close[0]} was meant?" if close else ""
+    return f"did you mean {close[0]}? " if close else ""
 
 
 def kinds_text() -> str:

@@ -261,7 +261,7 @@ class _Resolvers:
     def _kernels(self, name: str) -> KernelsWorkload:
         if name not in (known := workload_names(self._root)):
             what = "no operation and no workload of kernels has this name"
-            remedy = f"{did_you_mean(name, [*known, *KINDS])}`apuflow workloads` lists workloads"
+            remedy = f"{did_you_mean(name, [*known, *KINDS])}`apuflow list workloads` has all"
             raise ConfigError(what, value=name, remedy=remedy)
         found = self._workload(name)
         if isinstance(found, KernelsWorkload):

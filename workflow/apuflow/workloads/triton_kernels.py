@@ -7,38 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from apuflow.configure.loading import check_new_name
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-from apuflow.core.files import write_files
-from apuflow.kernels.sources import source_files
 from apuflow.kernels.triton_file import Function, defined, dotted, functions, parsed
+from apuflow.workloads.fill_in import SIZE, Draft, write_draft
 
-_SIZE: Final = 64
-"""Of every number that only the user knows."""
 _POINTED: Final = ("load", "store", "make_block_ptr")
 """Functions of ``tl``, and ``atomic_...``, whose first argument is an address."""
 _REAL: Final = ("eps", "scale", "alpha", "beta", "prob", "slope")
 """In the names of parameters that are numbers with a point."""
-_HEAD: Final = """\
-# Written by apuflow new workload {name} --from {file}. To fill in: parameters, sizes and types of buffers,
-# grids (in programs), outputs and reference. Keys: docs/howto/run-triton-kernels.md.
-"""
-_TAIL: Final = """\
-# When {reference} says what they hold:
-# outputs: [{outputs}]
-# reference: {reference}
-"""
-_REFERENCE: Final = '''\
-"""What the kernels of workload {name} should compute."""
-
-
-def expected(buffers, parameters):
-    """NumPy arrays by buffer before the first launch in; those of `outputs` after the last launch out."""
-    raise NotImplementedError("{outputs}")
-'''
 
 
 def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) -> tuple[Path, ...]:
@@ -50,8 +28,7 @@ def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) ->
     Raises:
         ConfigError: the name cannot be used, or the file has no such function.
     """
-    target = Path(paths.workload_file(name))
-    check_new_name(name, "workload", root / target, force=force)
+    check_new_name(name, "workload", root / paths.workload_file(name), force=force)
     tree = parsed(path)
     helpers = {dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     helpers |= {each.name for each in defined(tree.body) if _returns(each)}
@@ -62,16 +39,9 @@ def import_kernels(path: Path, name: str, root: Path, *, force: bool = False) ->
             "name the file that has the kernels",
         )
         raise ConfigError(what, file=path, key="--from", remedy=remedy)
-    copies = {target.parent / name / file.name: file.read_bytes() for file in source_files(path)}
-    document, outputs = _document(tree, kernels, f"{name}/{path.name}")
-    words = {"name": name, "file": path.name, "outputs": ", ".join(outputs)}
-    reference = f"{name}/{name}_reference.py"
-    text = _HEAD.format(**words)
-    text += yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=110)
-    text += _TAIL.format(reference=reference, **words)
-    files = {target: text.encode(), **copies, target.parent / reference: _REFERENCE.format(**words).encode()}
-    write_files({root / file: data for file, data in files.items()})
-    return tuple(root / file for file in files)
+    content, outputs = _document(tree, kernels, f"{name}/{path.name}")
+    draft = Draft(content, outputs, "grids (in programs)", "docs/howto/run-triton-kernels.md")
+    return write_draft(draft, path, name, root)
 
 
 def _returns(function: ast.FunctionDef) -> bool:
@@ -99,9 +69,9 @@ def _document(tree: ast.Module, kernels: list[Function], source: str) -> tuple[d
             elif any(word in name.lower() for word in _REAL):
                 arguments[-1] = 1.0
             else:
-                parameters[name] = _SIZE
+                parameters[name] = SIZE
         constants = [name for name in kernel.parameters if name in kernel.constexprs - kernel.defaults]
-        parameters |= dict.fromkeys(constants, _SIZE)
+        parameters |= dict.fromkeys(constants, SIZE)
         launches.append(
             {
                 "kernel": kernel.name,
@@ -111,7 +81,7 @@ def _document(tree: ast.Module, kernels: list[Function], source: str) -> tuple[d
                 "num_warps": "warps",
             }
         )
-    parameters.setdefault("n", _SIZE * _SIZE)
+    parameters.setdefault("n", SIZE * SIZE)
     document = {"description": f"Triton kernels of {Path(source).name}", "kind": "kernels", "source": source}
     return {**document, "parameters": parameters, "buffers": buffers, "launches": launches}, list(outputs)
 
