@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +17,28 @@ _LEFT_OUT: Final = -1
 _PAGE_BITS: Final = 12
 
 
+Fill: TypeAlias = Callable[[], NDArray[np.uint8]]
+
+
 class ReadsLeftOut(EngineError):
     """The slice reads what a store would have written that was left out: all of the program is to run."""
 
 
 class Deferred:
-    """Of each page whether it waits for its buffer's contents, or lacks what was stored there.
+    """Of each page which buffer's contents it has when it is read, or that it lacks what was stored there.
 
     Attributes:
         read: whether the slice has read contents of a buffer, on which addresses or branches may depend.
 
     Args:
-        fills: what makes the bytes of a buffer, by its name.
+        fills: what makes the bytes of a buffer, by its name; None: they are zeros, as memory is at first.
     """
 
-    def __init__(self, memory: Memory, fills: Mapping[str, Callable[[], NDArray[np.uint8]]]) -> None:
+    def __init__(self, memory: Memory, fills: Mapping[str, Fill | None]) -> None:
         self.read = False
         self._memory = memory
         self._names: Sequence[str] = list(fills)
-        self._fills = fills
+        self._fills = dict(fills)
         self._pages = np.zeros(len(memory.limits) + 1, np.int32)
         for number, name in enumerate(self._names):
             place = memory.places[name]
@@ -58,12 +61,10 @@ class Deferred:
             raise ReadsLeftOut("addresses or branches depend on values that the kernels compute")
         for number in states[states > 0]:
             name = self._names[number - 1]
-            place = self._memory.places[name]
-            pages = self._range(place.address - self._memory.base, place.size)
-            if (self._pages[pages] == _LEFT_OUT).any():
-                raise ReadsLeftOut("a buffer's contents depend on what was stored", key=name)
-            self._memory.view(name)[:] = self._fills[name]()
-            self._pages[pages] = 0
+            fill = self._fills[name]
+            if fill is not None:
+                self._memory.view(name)[:] = fill()
+                self._fills[name] = None
             self.read = True
 
     def leave_out(self, places: NDArray[Any], size: int) -> None:
