@@ -39,7 +39,7 @@ def test_kernels_are_executed_once(rows: Path, monkeypatch: pytest.MonkeyPatch) 
     kept = set(rows.glob("build/profiles/*.json"))
     assert len(kept) == 1
     _previewed.cache_clear()
-    monkeypatch.setattr(previewed, "interpret_program", pytest.fail)
+    monkeypatch.setattr(previewed, "traced_program", pytest.fail)
     assert apuflow.evaluate("own_vector_add", root=rows)["gpu_cycles"].equals(first)
 
 

@@ -20,7 +20,7 @@ from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
 from apuflow.core.engines import EngineName
-from apuflow.core.errors import ConfigError, NotModelled
+from apuflow.core.errors import ApuflowError, ConfigError, NotModelled
 from apuflow.core.files import sha256_file
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
@@ -85,6 +85,16 @@ class KernelsWork(Work):
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
 
+    @override
+    def kept(self, compute_units: int, gfx: str) -> bool:
+        from apuflow.kernels.previewed import kept_profiles
+
+        try:
+            program = self.program(compute_units, gfx)
+            return kept_profiles(program, _identity(self, compute_units), gfx, self.root).exists()
+        except ApuflowError:
+            return True
+
     def execute(self, compute_units: int, gfx: str, total: int) -> None:
         """Execute its launches for :meth:`previewed`, at most ``total`` wavefront instructions of them.
 
@@ -139,10 +149,13 @@ def _previewed(
     from apuflow.kernels.previewed import as_launches, profiles_of
 
     program = work.program(compute_units, gfx)
-    units = compute_units if "compute_units" in work.canonical else ""  # most launches do not depend on them
-    return as_launches(program), profiles_of(
-        program, f"{work.canonical} {units}", gfx, work.root, total=total
-    )
+    identity = _identity(work, compute_units)
+    return as_launches(program), profiles_of(program, identity, gfx, work.root, total=total)
+
+
+def _identity(work: KernelsWork, compute_units: int) -> str:
+    """What decides what its launches do; most do not depend on the number of compute units."""
+    return f"{work.canonical} {compute_units if 'compute_units' in work.canonical else ''}"
 
 
 @lru_cache(maxsize=4096)

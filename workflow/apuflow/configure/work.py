@@ -77,6 +77,11 @@ class Work(ABC):
         del gfx
         return self.launches(compute_units), None
 
+    def kept(self, compute_units: int, gfx: str) -> bool:
+        """Whether ``previewed`` needs to compile and execute nothing, or fails at once."""
+        del compute_units, gfx
+        return True
+
     def not_compiled(self, gfx: str) -> ConfigError | None:
         """Why no compiler of its kernels makes code for a GPU; None: as far as is known, all do."""
         del gfx

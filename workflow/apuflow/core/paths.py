@@ -195,6 +195,8 @@ kernel_object = PathPattern("cachefiles/objects/{gfx}/{name}.o", name="{object}"
 """One compiled MIOpen kernel."""
 launch_profiles = PathPattern("build/profiles/{name}.json")
 """What each launch of a program of the user's does, for the preview."""
+preview_object = PathPattern("build/profiles/{gfx}/{name}.o", name="{object}")
+"""A code object of the user's that the preview has executed."""
 device_library = PathPattern("build/device/{content}")
 """Directory of a shared library that stands in for a GPU's runtime."""
 kernel_assembly = PathPattern("cachefiles/assembly/{name}.s", name="{assembly}")

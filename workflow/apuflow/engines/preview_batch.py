@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from apuflow import preview
 from apuflow.configure import option_rules
 from apuflow.configure.point import Point
-from apuflow.core.errors import ConfigError
+from apuflow.core import forked
+from apuflow.core.errors import ApuflowError, ConfigError
 from apuflow.core.files import atomic_write
 from apuflow.core.host import host_facts
 from apuflow.core.options import column
@@ -82,6 +84,7 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
         NotModelled: the model refuses a layer or an option.
     """
     first, axes = points[0], axes_of(points)
+    _execute(points, processes)
     found = preview.columns(points, option_rules.defaults(preview.RELEASE), processes)
     reasons = found.pop("unmeasured")
     options = [point.options for point in points]
@@ -110,6 +113,31 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
     each = zip(points, reasons, np.greater(matrix, 0).tolist(), strict=True)
     flags = [_flags(point, reason, has) for point, reason, has in each]
     return {**given, **{name: values for name, values in found.items() if name not in given}, "flags": flags}
+
+
+def _execute(points: Sequence[Point], processes: int) -> None:
+    """Have several processes compile and execute the kernels that no earlier preview has.
+
+    Those of a workload, which share code objects, go to the same one. Errors are raised later, in order.
+    """
+    if processes < 2:
+        return
+    waiting: dict[str | None, list[Point]] = {}
+    executed = [each for each in points if each.work.executed]
+    for point in {(each.work, each.compute_units, each.gfx): each for each in executed}.values():
+        if not point.work.kept(point.compute_units, point.gfx):
+            waiting.setdefault(point.work.of_workload, []).append(point)
+    parts: list[list[Point]] = [[] for _ in range(min(processes, len(waiting)))]
+    for some in sorted(waiting.values(), key=len, reverse=True):
+        min(parts, key=len).extend(some)
+    if len(parts) > 1:
+        forked.each(_preview_each, parts)
+
+
+def _preview_each(points: Sequence[Point]) -> None:
+    for point in points:
+        with suppress(ApuflowError):
+            point.previewed()
 
 
 def _flags(point: Point, reason: str, matrix: bool) -> str:

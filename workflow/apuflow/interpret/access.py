@@ -21,6 +21,7 @@ from apuflow.interpret.moves import (
     check_places,
     data_register,
     from_registers,
+    leave_out,
     load,
     nothing,
     save,
@@ -32,8 +33,8 @@ from apuflow.interpret.operands import put, scalar, vector
 from apuflow.interpret.state import LANES, Lanes, Step, Waves
 
 
-def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
-    """What a memory instruction does.
+def memory_step(found: Instruction, defects: Collection[str] = (), *, data: bool = True) -> Step:
+    """What a memory instruction does; without ``data`` it only tells which addresses it accesses.
 
     Raises:
         EngineError: the interpreter does not have it.
@@ -43,12 +44,12 @@ def memory_step(found: Instruction, defects: Collection[str] = ()) -> Step:
         case "smem":
             step = _scalar_memory(found)
         case "flat" | "global" | "scratch":
-            step = _through(found, _flat_address(found))
+            step = _through(found, _flat_address(found), data)
         case "mubuf" | "mtbuf":
             step = (
                 nothing
                 if found.name.startswith("buffer_wb") or found.name == "buffer_inv"
-                else buffer_step(found, "buffer_pairs" in defects)
+                else buffer_step(found, "buffer_pairs" in defects, data)
             )
     if step is None:
         raise lacking(found)
@@ -142,13 +143,13 @@ def _flat_address(found: Instruction) -> Callable[[Waves], Array]:
     return (lambda waves: whole(waves) + offset) if offset else whole
 
 
-def _through(found: Instruction, addresses: Callable[[Waves], Array]) -> Step | None:
+def _through(found: Instruction, addresses: Callable[[Waves], Array], moves: bool) -> Step | None:
     """A load, store or atomic at one address a lane."""
     name = found.name.partition("_")[2]
     kind, _, rest = name.partition("_")
     spread = LANES * 4 if found.encoding == "scratch" else 4
     if kind == "atomic":
-        return _global_atomic(found, rest, addresses)
+        return _global_atomic(found, rest, addresses, moves)
     width = width_of(rest)
     if width is None or kind not in ("load", "store"):
         return None
@@ -161,6 +162,11 @@ def _through(found: Instruction, addresses: Callable[[Waves], Array]) -> Step | 
         chosen = where.reshape(-1) if waves.full else where[lanes]
         if waves.watch is not None:
             waves.watch.vector(found, waves, where, size, lanes)
+        if not moves:
+            places = check_places(waves, found, where, chosen, size)
+            if kind == "store":
+                leave_out(waves, places, size)
+            return
         if kind == "store":
             values = from_registers(waves, data(waves), width, lanes)
             _save(waves, found, where, chosen, size, values, spread)
@@ -196,7 +202,9 @@ def _save(
         save(waves.memory, check_places(waves, found, where, chosen + spread * word, 4), 4, [value])
 
 
-def _global_atomic(found: Instruction, word: str, addresses: Callable[[Waves], Array]) -> Step | None:
+def _global_atomic(
+    found: Instruction, word: str, addresses: Callable[[Waves], Array], moves: bool
+) -> Step | None:
     known = operation(word)
     if known is None:
         return None
@@ -210,6 +218,9 @@ def _global_atomic(found: Instruction, word: str, addresses: Callable[[Waves], A
         if waves.watch is not None:
             waves.watch.vector(found, waves, where, known.size, waves.exec)
         places = check_places(waves, found, where, chosen, known.size)
+        if not moves:
+            leave_out(waves, places, known.size)
+            return
         values = [waves.v[data + number][waves.exec] for number in range(words * known.operands)]
         old = atomic(waves.memory, places, known, values)
         if returns:

@@ -12,7 +12,7 @@ from apuflow.interpret.access import memory_step
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.as_gem5 import as_executed, own_step
 from apuflow.interpret.encodings import VCC, Instruction, Program, lacking
-from apuflow.interpret.lds import lds_step
+from apuflow.interpret.lds import lds_step, plain_lds
 from apuflow.interpret.operands import scalar
 from apuflow.interpret.scalar_unit import scalar_step, store
 from apuflow.interpret.state import EXEC, Step, Waves
@@ -56,8 +56,17 @@ class Block:
     executions: int = 0
 
 
-def compile_block(program: Program, address: int, defects: Collection[str] = ()) -> Block:
+def compile_block(
+    program: Program,
+    address: int,
+    defects: Collection[str] = (),
+    data_only: Collection[int] = (),
+) -> Block:
     """The block that begins at an address: all of it runs under one EXEC.
+
+    Args:
+        data_only: addresses of instructions that compute nothing; memory instructions among them only tell
+            where they access it.
 
     Raises:
         EngineError: an instruction that the interpreter does not have.
@@ -72,7 +81,8 @@ def compile_block(program: Program, address: int, defects: Collection[str] = ())
             return Block(tuple(instructions), tuple(steps), _always(address), barrier=True)
         if ending := _ending(found, address):
             return Block(tuple(instructions), tuple(steps), ending)
-        if step := step_of(found, program.isa, defects):
+        touches = found.address in data_only
+        if step := _touching(found) if touches else step_of(found, program.isa, defects):
             steps.append(step)
         if _writes_exec(found):
             return Block(tuple(instructions), tuple(steps), _always(address))
@@ -85,6 +95,15 @@ def _writes_exec(found: Instruction) -> bool:
 
 def _always(address: int) -> Next:
     return lambda _waves: address
+
+
+def _touching(found: Instruction) -> Step | None:
+    """What is left of an instruction without its data."""
+    if plain_lds(found):
+        return lds_step(found, data=False)
+    if found.encoding in ("flat", "global", "mubuf"):
+        return memory_step(found, data=False)
+    return None
 
 
 def step_of(found: Instruction, isa: str, defects: Collection[str] = ()) -> Step | None:

@@ -23,6 +23,7 @@ from apuflow.interpret.moves import (
     data_register,
     extended,
     from_registers,
+    leave_out,
     load,
     save,
     scattered,
@@ -91,8 +92,12 @@ def _places_of(found: Instruction, waves: Waves, at: _Descriptor) -> _Places:
     return places
 
 
-def buffer_step(found: Instruction, mixes: bool) -> Step | None:
-    """What an instruction does; None: the interpreter does not have it. ``mixes``: ``buffer_pairs``."""
+def buffer_step(found: Instruction, mixes: bool, moves: bool = True) -> Step | None:
+    """What an instruction does; None: the interpreter does not have it.
+
+    Args:
+        mixes: ``buffer_pairs``. moves: it moves data, and does not only tell which addresses it accesses.
+    """
     if "_format_" in found.name:
         return format_step(found)
     kind, _, rest = found.name.partition("_")[2].partition("_")
@@ -118,6 +123,10 @@ def buffer_step(found: Instruction, mixes: bool) -> Step | None:
             if waves.watch is not None and number == 0:
                 waves.watch.vector(found, waves, where, width.size, lanes)
             inside = check_places(waves, found, where, where[lanes], piece)
+            if not moves:
+                if kind != "load":
+                    leave_out(waves, inside, piece)
+                continue
             if known is not None:
                 sent = [waves.v[register + each][lanes] for each in range(known.size // 4 * known.operands)]
                 for each, old in enumerate(atomic(waves.memory, inside, known, sent)):
@@ -129,6 +138,8 @@ def buffer_step(found: Instruction, mixes: bool) -> Step | None:
             else:
                 narrow = Width(piece, half=width.half)
                 save(waves.memory, inside, piece, from_registers(waves, register + number, narrow, lanes))
+        if not moves:
+            return
         if to_lds:
             _to_lds(found, waves, values[0], width)
         elif kind == "load" or ("glc" in found.flags and known is not None):

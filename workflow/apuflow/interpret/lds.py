@@ -17,6 +17,7 @@ from apuflow.interpret.atomics import atomic, operation
 from apuflow.interpret.encodings import VECTOR, Instruction, lacking
 from apuflow.interpret.moves import (
     LANE,
+    Width,
     data_register,
     from_registers,
     load,
@@ -33,19 +34,26 @@ from apuflow.interpret.state import M0, OutOfBounds, Step, Waves
 _DS: Final = re.compile(r"ds_(read|write)(2?)(st64)?(_addtid)?_((?:[bui]\d+)(?:_d16(?:_hi)?)?)")
 
 
-def lds_step(found: Instruction, defects: Collection[str] = ()) -> Step:
-    """What a DS instruction does.
+def lds_step(found: Instruction, defects: Collection[str] = (), *, data: bool = True) -> Step:
+    """What a DS instruction does; without ``data`` it only tells which places it accesses.
 
     Raises:
         EngineError: the interpreter does not have it.
     """
-    step = _ds(found, "lds_triples" in defects)
+    step = _ds(found, "lds_triples" in defects, data)
     if step is None:
         raise lacking(found)
     return step
 
 
-def _ds(found: Instruction, mixes: bool) -> Step | None:
+def plain_lds(found: Instruction) -> tuple[Width, int, bool] | None:
+    """Width, number of accesses of a lane, and whether it reads, of a DS instruction that reads or writes."""
+    form = _DS.fullmatch(found.name)
+    width = width_of(form[5]) if form and not form[4] else None
+    return None if form is None or width is None else (width, 2 if form[2] else 1, form[1] == "read")
+
+
+def _ds(found: Instruction, mixes: bool, moves: bool) -> Step | None:
     if found.name in ("ds_nop",):
         return nothing
     if found.name in ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32"):
@@ -80,6 +88,8 @@ def _ds(found: Instruction, mixes: bool) -> Step | None:
             _check_lds(waves, found, inside, size)
             if waves.watch is not None:
                 waves.watch.lds(waves, inside)
+            if not moves:
+                continue
             places = inside + (waves.group * waves.lds.stride)[:, None]
             if reads:
                 values = load(waves.lds, np.where(waves.exec, places, 0), size)

@@ -76,6 +76,18 @@ def matrix_step(found: Instruction, isa: str) -> Step:
     return _product(found, shape, isa)
 
 
+def operand_words(found: Instruction) -> tuple[int, int, int, int] | None:
+    """Registers of a lane that A, B, C (of SMFMAC: the places) and D take; None: no known type."""
+    shape = shape_of(found.name)
+    if shape is None:
+        return None
+    first, second = (_BYTES[kind] for kind in shape.kinds)
+    a = shape.depth * shape.rows * shape.blocks * first // (4 * LANES << shape.sparse)
+    b = shape.depth * shape.columns * shape.blocks * second // (4 * LANES)
+    d = shape.rows * shape.columns * shape.blocks * (2 if shape.result == "f64" else 1) // LANES
+    return max(1, a), max(1, b), 1 if shape.sparse else d, d
+
+
 def _move(found: Instruction) -> Step:
     from_there, to_there = "write" not in found.name, "read" not in found.name
     code = found.sources[0]

@@ -46,6 +46,8 @@ def width_of(word: str) -> Width | None:
 
 def load(store: Memory | Lds, places: Places, size: int) -> list[Array]:
     """Words of 32 bits from places in bytes; of a byte or a 16-bit word, one with zeros above."""
+    if store.deferred is not None:
+        store.deferred.reading(places, size)
     if size < 4:
         value = store.bytes[places].astype(np.uint32)
         return [value if size == 1 else value | store.bytes[places + 1].astype(np.uint32) << np.uint32(8)]
@@ -89,6 +91,12 @@ def to_registers(waves: Waves, register: int, values: list[Array], width: Width,
         return
     for number, value in enumerate(values):
         put(waves, waves.v[register + number], extended(value, width), lanes)
+
+
+def leave_out(waves: Waves, places: Places, size: int) -> None:
+    """Note a store to memory whose data nobody computes."""
+    if waves.memory.deferred is not None:
+        waves.memory.deferred.leave_out(places, size)
 
 
 def from_registers(waves: Waves, register: int, width: Width, lanes: Lanes) -> list[Array]:

@@ -302,9 +302,15 @@ _KEEPS_HALF: Final = frozenset(
 (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest)."""
 
 
+def keeps_half(found: Instruction, isa: str = "") -> bool:
+    """Whether an instruction with a result of 16 bits leaves the register's other half as it is."""
+    known = isa != "gcn3" and found.name in _KEEPS_HALF
+    return bool(found.select >> 3 & 1) or "keeps half" in found.flags or known
+
+
 def _store_half(found: Instruction, register: int, isa: str) -> Write:
     half = found.select >> 3 & 1
-    keeps = half or "keeps half" in found.flags or (isa != "gcn3" and found.name in _KEEPS_HALF)
+    keeps = keeps_half(found, isa)
 
     def store(waves: Waves, value: Array, lanes: Lanes | None) -> None:
         word = np.ascontiguousarray(value).view(np.uint16)

@@ -16,6 +16,7 @@ from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.blocks import Block, compile_block
 from apuflow.interpret.encodings import Instruction, Program
 from apuflow.interpret.image import Image, Start
+from apuflow.interpret.slices import data_only
 from apuflow.interpret.state import LANES, Bits, Lds, Memory, Place, Watch, Waves
 
 Extent = tuple[int, int, int]
@@ -121,6 +122,7 @@ class Machine:
                 memory.add(name, size)
         self.memory = memory
         self.programs = [self._program(number) for number in range(len(images))]
+        self._data_only: dict[tuple[int, str], frozenset[int]] = {}
 
     def load(self, image: Image) -> Place:
         """One more code object, whose number is that of those before it; where it lies."""
@@ -149,6 +151,7 @@ class Machine:
         workgroups: Iterable[Extent] | None = None,
         limit: int = LIMIT,
         defects: Collection[str] = (),
+        sliced: bool = False,
     ) -> Executed:
         """Run a kernel; memory holds what it wrote.
 
@@ -157,6 +160,7 @@ class Machine:
             workgroups: their numbers, if not all of them run.
             limit: wavefront instructions after which a launch is taken for endless.
             defects: names of what a gem5 executes otherwise (:mod:`apuflow.interpret.as_gem5`).
+            sliced: compute only what addresses and branches depend on (:meth:`data_only`).
 
         Raises:
             EngineError: an unknown instruction or kernel, an access outside of buffers, a launch without end.
@@ -172,12 +176,21 @@ class Machine:
         self._place_arguments(launch, start)
         if workgroups is None:
             workgroups = _workgroups(launch)
-        session = _Session(self, launch, start, watch, limit, frozenset(defects))
+        skipped = self.data_only(launch) if sliced else frozenset[int]()
+        session = _Session(self, launch, start, watch, limit, frozenset(defects), skipped)
         try:
             return session.run(workgroups)
         except EngineError as error:
             error.message = f"{launch.kernel}: {error.message}"
             raise
+
+    def data_only(self, launch: Launch) -> frozenset[int]:
+        """Addresses of the kernel's instructions on whose results no address and no branch depends."""
+        key = launch.image, launch.kernel
+        if key not in self._data_only:
+            program, start = self.programs[launch.image], self.images[launch.image].kernels[launch.kernel]
+            self._data_only[key] = data_only(program, _entry(program, start), start.accumulation)
+        return self._data_only[key]
 
     def _place_arguments(self, launch: Launch, start: Start) -> None:
         block = bytearray(_ARGUMENT_BYTES)
@@ -195,6 +208,11 @@ class Machine:
         address = self.memory.places["kernel arguments"].address
         packet = _PACKET.pack(0, 3, *launch.workgroup, 0, *launch.grid, *sizes, 0, address)
         self.memory.view("dispatch packet")[: len(packet)] = np.frombuffer(packet, np.uint8)
+
+
+def _entry(program: Program, start: Start) -> int:
+    """Address of a kernel's first instruction."""
+    return program.address + start.entry + (256 if start.preload else 0)
 
 
 def _workgroups(launch: Launch) -> Iterator[Extent]:
@@ -215,6 +233,7 @@ class _Session:
     watch: Watch | None
     limit: int
     defects: frozenset[str]
+    data_only: frozenset[int]
     blocks: dict[int, Block] = field(default_factory=dict)
     executed: int = 0
     groups: int = 0
@@ -224,8 +243,7 @@ class _Session:
         """All workgroups, batch after batch."""
         image = self.machine.images[self.launch.image]
         program = self.machine.programs[self.launch.image]
-        entry = program.address + self.start.entry + (256 if self.start.preload else 0)
-        pool = _Pool(self, program, entry, self._batches(iter(workgroups), image.isa))
+        pool = _Pool(self, program, _entry(program, self.start), self._batches(iter(workgroups), image.isa))
         with np.errstate(all="ignore"):
             pool.run()
         counts: dict[Instruction, int] = {}
@@ -325,7 +343,7 @@ class _Session:
     def block(self, program: Program, address: int) -> Block:
         """The block there."""
         if address not in self.blocks:
-            self.blocks[address] = compile_block(program, address, self.defects)
+            self.blocks[address] = compile_block(program, address, self.defects, self.data_only)
         return self.blocks[address]
 
 

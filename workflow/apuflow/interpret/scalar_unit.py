@@ -238,6 +238,48 @@ def scalar_step(found: Instruction) -> Step:
     raise lacking(found)
 
 
+class ScalarEffects(NamedTuple):
+    """Sources by letter and code, letter of the result ("": none), and what is read or written beside."""
+
+    sources: tuple[tuple[str, int], ...]
+    result: str = ""
+    reads_scc: bool = False
+    writes_scc: bool = False
+    reads_mode: bool = False
+    writes_mode: bool = False
+
+
+def scalar_effects(found: Instruction) -> ScalarEffects | None:
+    """What an instruction reads and writes; None: not known."""
+    name, target = found.name, ("u", found.target)
+    if known := _MEANINGS.get(name):
+        letters, keeps, _ = known.sources.partition(">")
+        sources = tuple(zip(letters.replace("c", ""), found.sources, strict=True))
+        if keeps:
+            sources = (*sources, (known.result, found.target))
+        return ScalarEffects(sources, known.result, "c" in letters, bool(known.scc))
+    if compared := _COMPARE.fullmatch(name):
+        letter = {"i32": "i", "u32": "u", "u64": "U"}[compared[2]]
+        codes = (found.target,) if found.encoding == "sopk" else found.sources
+        return ScalarEffects(tuple((letter, code) for code in codes), writes_scc=True)
+    if _SAVES.fullmatch(name):
+        return ScalarEffects((("U", found.sources[0]),), "U", writes_scc=True)
+    if name.startswith("s_bitcmp"):
+        letter = "U" if name.endswith("64") else "u"
+        return ScalarEffects(((letter, found.sources[0]), ("u", found.sources[1])), writes_scc=True)
+    return {
+        "s_movk_i32": ScalarEffects((), "u"),
+        "s_addk_i32": ScalarEffects((target,), "u", writes_scc=True),
+        "s_mulk_i32": ScalarEffects((target,), "u"),
+        "s_cmovk_i32": ScalarEffects((target,), "u", reads_scc=True),
+        "s_getpc_b64": ScalarEffects((), "U"),
+        "s_getreg_b32": ScalarEffects((), "u", reads_mode=True),
+        "s_setreg_b32": ScalarEffects((target,), reads_mode=True, writes_mode=True),
+        "s_setreg_imm32_b32": ScalarEffects((), reads_mode=True, writes_mode=True),
+        "s_bitreplicate_b64_b32": ScalarEffects((("u", found.sources[0]),) if found.sources else (), "U"),
+    }.get(name)
+
+
 def _computed(found: Instruction, known: _Meaning) -> Step:
     letters, reads_target, _ = known.sources.partition(">")
     reads: list[Callable[[Waves], Array]] = []

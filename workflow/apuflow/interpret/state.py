@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
+from apuflow.interpret.deferred import Deferred
 from apuflow.interpret.encodings import Instruction
 
 Bits: TypeAlias = NDArray[np.uint32]
@@ -53,6 +54,8 @@ class Memory:
         self, sizes: Mapping[str, int], data: NDArray[np.uint8] | None = None, base: int = _BASE
     ) -> None:
         self.places: dict[str, Place] = {}
+        self.deferred: Deferred | None = None
+        """Where only a launch's slice is computed."""
         self.base = base
         if data is None:
             data = np.zeros(max(sum(map(_reserved, sizes.values())), _PAGE) + 16, np.uint8)
@@ -135,6 +138,8 @@ class Lds:
     Args:
         size: bytes of each.
     """
+
+    deferred = None
 
     def __init__(self, groups: int, size: int) -> None:
         self.size = size

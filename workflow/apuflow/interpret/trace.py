@@ -23,6 +23,7 @@ from apuflow.interpret.run import Executed, Launch
 from apuflow.interpret.state import LANES, Lanes, Lds, Waves
 
 LINE: Final = 64
+LINE_BITS: Final = 6
 BANKS: Final = 32
 """Bytes of a cache line; LDS banks, whose lanes are checked together (``LdsState::countBankConflicts``)."""
 UNITS: Final = (
@@ -30,6 +31,8 @@ UNITS: Final = (
     *("load", "store", "atomic", "lds"),
 )
 """What instructions are counted by."""
+_KNOWN_PLACES: Final = 512
+"""Accesses of LDS whose turns are kept, for those that do the same again."""
 _WAITS: Final = ("load", "store", "scalar")
 """What an ``s_waitcnt`` waits for that a timing model asks about."""
 
@@ -108,19 +111,35 @@ def _different(values: Array) -> tuple[Array, Array]:
     return np.nonzero(new)[0], values[new]
 
 
+def lines_of(addresses: NDArray[Any], size: int, lanes: Lanes) -> tuple[Array, Array]:
+    """Different lines that each wavefront's lanes touch with ``size`` bytes: wavefronts, and lines."""
+    lines = addresses >> LINE_BITS
+    ends = lines if size <= 4 else addresses + (size - 1) >> LINE_BITS
+    if np.array_equal(lines, ends):
+        if lanes.all():
+            from_first = lines - lines[:, :1]
+            if (from_first == from_first[0]).all():  # wavefronts that do the same elsewhere
+                pattern = np.unique(from_first[0])
+                found = (lines[:, :1] + pattern).ravel()
+                return np.repeat(np.arange(len(lines)), len(pattern)), found
+        return _different(np.where(lanes, lines, -1))
+    return _different(np.concatenate([np.where(lanes, lines, -1), np.where(lanes, ends, -1)], axis=1))
+
+
 @dataclass(frozen=True)
 class Accesses:
     """Lines that vector memory instructions touch, a row for each line of each wavefront's instruction.
 
     Attributes:
         group: number of the workgroup in the grid, in the order of dispatch. turn: how many vector memory
-            instructions the wavefront had executed. line: address over 64.
+            instructions the wavefront had executed. line: address over 64. address: the instruction's.
         loads, atomics: whether it is read, or changed by an atomic; else it is written.
     """
 
     group: NDArray[np.int64]
     turn: NDArray[np.int64]
     line: NDArray[np.int64]
+    address: NDArray[np.int64]
     loads: Lanes
     atomics: Lanes
 
@@ -159,6 +178,11 @@ class Traced:
     accesses: Accesses
     matrices: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def executed(self) -> int:
+        """Wavefront instructions."""
+        return sum(self.instructions.values())
+
 
 def _newest(count: Array) -> NDArray[np.uint64]:
     """Bits of the newest vector memory instructions, at most 63."""
@@ -187,7 +211,8 @@ class Trace:
         self._turns = np.zeros(waves, np.int64)
         self._queue = np.zeros(waves, np.uint64)
         self._pending = {kind: np.zeros(waves, np.int64) for kind in ("vector", "scalar", "lds", "flat")}
-        self._parts: list[tuple[Array, Array, Array, str]] = []
+        self._parts: list[tuple[Array, Array, Array, Instruction]] = []
+        self._turned: dict[tuple[int, ...], tuple[NDArray[Any], int]] = {}
         self._blocks: dict[int, tuple[list[_Event], int, int]] = {}
         self._numbers: tuple[Lds | None, Array] = None, np.zeros(0, np.int64)
 
@@ -243,12 +268,9 @@ class Trace:
     ) -> None:
         """Note the lines."""
         self._turns[waves.number] += 1
-        lines = np.where(lanes, addresses >> 6, -1)
-        if size > 4:
-            lines = np.concatenate([lines, np.where(lanes, addresses + (size - 1) >> 6, -1)], axis=1)
-        wave, line = _different(lines)
+        wave, line = lines_of(addresses, size, lanes)
         number = self._group_numbers(waves)[waves.group[wave]]
-        self._parts.append((number, self._turns[waves.number[wave]], line, unit(found)))
+        self._parts.append((number, self._turns[waves.number[wave]], line, found))
 
     def _group_numbers(self, waves: Waves) -> Array:
         if self._numbers[0] is not waves.lds:
@@ -258,12 +280,25 @@ class Trace:
 
     def lds(self, waves: Waves, inside: NDArray[Any]) -> None:
         """Count the accesses of the busiest bank."""
+        key = len(inside), int(inside[0, 0]), int(inside[0, -1]), int(inside[-1, -1])
+        known = self._turned.get(key) if waves.full else None
+        if known is not None and np.array_equal(known[0], inside):
+            self.bank_turns += known[1]
+            return
+        turns = self._turns_of(waves, inside)
+        self.bank_turns += turns
+        if waves.full and len(self._turned) < _KNOWN_PLACES:
+            self._turned[key] = inside.copy(), turns
+
+    def _turns_of(self, waves: Waves, inside: NDArray[Any]) -> int:
+        turns = 0
         for first in range(0, inside.shape[1], BANKS):
             active = waves.exec[:, first : first + BANKS]
             wave, place = _different(np.where(active, inside[:, first : first + BANKS], -1))
             banks = np.zeros((len(waves), BANKS), np.int64)
             np.add.at(banks, (wave, place % BANKS), 1)
-            self.bank_turns += int(banks.max(axis=1).sum())
+            turns += int(banks.max(axis=1).sum())
+        return turns
 
     def result(self, executed: Executed) -> Traced:
         """What the launch did."""
@@ -272,9 +307,11 @@ class Trace:
             counts[unit(found)] += times
             if unit(found) == "matrix":
                 matrices[found.name] = matrices.get(found.name, 0) + times
-        parts = self._parts or [(*(np.zeros(0, np.int64),) * 3, "load")]
-        group, turn, line = (np.concatenate([part[place] for part in parts]) for place in range(3))
-        units = np.repeat([part[3] for part in parts], [len(part[0]) for part in parts])
+        parts, none = self._parts, np.zeros(0, np.int64)
+        group, turn, line = (np.concatenate([none, *(part[at] for part in parts)]) for at in range(3))
+        lengths = [len(part[0]) for part in parts]
+        address = np.repeat(np.array([part[3].address for part in parts], np.int64), lengths)
+        units = np.repeat(np.array([unit(part[3]) for part in parts], str), lengths)
         return Traced(
             workgroups=executed.workgroups,
             wavefronts=executed.wavefronts,
@@ -289,6 +326,6 @@ class Trace:
             scalar_waits=self.waits["scalar"],
             bank_turns=self.bank_turns,
             code_bytes=sum(found.size for found in executed.instructions),
-            accesses=Accesses(group, turn, line, units == "load", units == "atomic"),
+            accesses=Accesses(group, turn, line, address, units == "load", units == "atomic"),
             matrices=matrices,
         )

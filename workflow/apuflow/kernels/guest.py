@@ -62,13 +62,7 @@ def own_guest(
         loaded = in_memory and place is not None
         fill = Contents("loaded", (place or 0,)) if loaded else guest_contents(buffer, place or 0)
         buffers.append(Buffer(buffer.name, buffer.size, fill))
-    objects = {code: object_file(number) for number, code in enumerate(program.codes)}
-    dispatches = []
-    for launch in program.launches:
-        kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
-        given = arguments(kernel, launch, program)
-        lds, file = dynamic_lds(kernel, launch).size, objects[launch.code]
-        dispatches.append(Dispatch(file, kernel.name, launch.grid, launch.workgroup, given, lds))
+    dispatches = own_dispatches(program, kernels)
     outputs_of = map(program.output, program.outputs)
     dumps = [Dump(each.buffer, output_file(number)) for number, each in enumerate(outputs_of)]
     contents = DispatchList(
@@ -79,6 +73,18 @@ def own_guest(
         data=Path(DATA) if data else None,
     )
     return OwnGuest(contents, data or None)
+
+
+def own_dispatches(program: OwnProgram, kernels: KernelsByCode) -> list[Dispatch]:
+    """The launches of a program; raises EngineError for one that does not fit its kernel."""
+    objects = {code: object_file(number) for number, code in enumerate(program.codes)}
+    dispatches = []
+    for launch in program.launches:
+        kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
+        given = arguments(kernel, launch, program)
+        lds, file = dynamic_lds(kernel, launch).size, objects[launch.code]
+        dispatches.append(Dispatch(file, kernel.name, launch.grid, launch.workgroup, given, lds))
+    return dispatches
 
 
 def _data(program: OwnProgram, *, computed: bool) -> tuple[bytes, Mapping[str, int]]:

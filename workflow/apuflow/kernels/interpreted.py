@@ -71,7 +71,7 @@ def interpret_list(
     for step in contents.steps:
         match step:
             case Dispatch():
-                launch = _launch(step, codes)
+                launch = launch_of(step, codes)
                 watch = Trace(launch, images[launch.image].kernels[launch.kernel]) if trace else None
                 most = limit if total is None else min(limit, total - sum(each.total for each in executed))
                 executed.append(machine.run(launch, watch=watch, limit=most, defects=defects))
@@ -82,7 +82,8 @@ def interpret_list(
     return Interpreted(tuple(executed), tuple(traced), dumps)
 
 
-def _launch(dispatch: Dispatch, codes: list[Path]) -> Launch:
+def launch_of(dispatch: Dispatch, codes: list[Path]) -> Launch:
+    """A dispatch as the interpreter takes it; ``codes``: its images' code objects in order."""
     return Launch(
         codes.index(dispatch.object),
         dispatch.kernel,

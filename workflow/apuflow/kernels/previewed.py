@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,23 @@ from apuflow.core.matrix import COUNTED, matrix_cycles
 from apuflow.interpret.run import LIMIT
 from apuflow.interpret.state import LANES
 from apuflow.interpret.trace import LINE, Accesses, Traced
-from apuflow.kernels.interpreted import interpret_program
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.program import OwnProgram
-from apuflow.kernels.sources import compiled_meanwhile, own_object
+from apuflow.kernels.sampled import Sampled
+from apuflow.kernels.sources import kept_object, own_object
+from apuflow.kernels.traced import traced_program
 from apuflow.launcher.matrix_code import matrices
 from apuflow.miopen.compiler import digest
 from apuflow.miopen.launch import Arg, Launch
 from apuflow.preview.instructions import Counts
-from apuflow.preview.kernels.totals import ACCESSED, profile_of
+from apuflow.preview.kernels.totals import ACCESSED, TOTALS, profile_of
 from apuflow.preview.lines import PAGE
 from apuflow.preview.profile import MatrixWork, Profile, Stream
 
 Array = NDArray[np.int64]
 Chosen = NDArray[np.bool_]
 LINES_OF_PAGE = PAGE // LINE
-_KEPT = "3"
+_KEPT = "4"
 """Version of what is kept of a profile."""
 
 
@@ -80,25 +81,27 @@ def profiles_of(
         EngineError: it cannot be compiled, or the interpreter cannot execute it.
         ConfigError: its contents cannot be made.
     """
-    objects = [own_object(str(code.source), code.arguments, "", gfx, root) for code in program.codes]
-    parts = identity, PREVIEW_VERSION, _KEPT, *(f"{each.gfx} {each.name}" for each in objects)
-    kept = root / paths.launch_profiles(digest(*parts))
+    kept = kept_profiles(program, identity, gfx, root)
     if not kept.exists():
         found = [traced_profile(each, gfx) for each in _traced(program, gfx, root, limit, total)]
         write_text(kept, json.dumps([profile._asdict() for profile in found]))
     return tuple(map(_profile, json.loads(kept.read_text(encoding="utf-8"))))
 
 
-def _traced(program: OwnProgram, gfx: str, root: Path, limit: int, total: int | None) -> Sequence[Traced]:
+def kept_profiles(program: OwnProgram, identity: str, gfx: str, root: Path) -> Path:
+    """Where the profiles of a program are kept; raises as :func:`profiles_of`."""
+    objects = [own_object(str(code.source), code.arguments, "", gfx, root) for code in program.codes]
+    parts = identity, PREVIEW_VERSION, _KEPT, *(f"{each.gfx} {each.name}" for each in objects)
+    return root / paths.launch_profiles(digest(*parts))
+
+
+def _traced(
+    program: OwnProgram, gfx: str, root: Path, limit: int, total: int | None
+) -> Sequence[Traced | Sampled]:
     program = replace(program, outputs=())
-    with ExitStack() as stack:
-        codes = {
-            code: stack.enter_context(compiled_meanwhile(code.source, code.arguments, gfx, root))
-            for code in program.codes
-        }
-        kernels = {code: read_kernels(path) for code, path in codes.items()}
-        done, _ = interpret_program(program, kernels, codes, gfx, trace=True, limit=limit, total=total)
-    return done.traced
+    codes = {code: kept_object(str(code.source), code.arguments, gfx, root) for code in program.codes}
+    kernels = {code: read_kernels(path) for code, path in codes.items()}
+    return traced_program(program, kernels, codes, gfx, limit=limit, total=total)
 
 
 def _profile(parts: Mapping[str, Any]) -> Profile:
@@ -121,17 +124,35 @@ def matrix_work(ran: Mapping[str, int], gfx: str) -> MatrixWork:
     return MatrixWork(**found)
 
 
-def traced_profile(traced: Traced, gfx: str = "") -> Profile:
+def traced_profile(traced: Traced | Sampled, gfx: str = "") -> Profile:
     """What a launch does, as the timing model takes it; ``gfx``: the GPU whose matrix cores it uses."""
+    parts = traced.parts if isinstance(traced, Sampled) else ((traced, 1.0),)
+    some, ran = parts[0][0], Counter[str]()
+    for part, weight in parts:
+        ran.update({name: round(times * weight) for name, times in part.matrices.items()})
     return profile_of(
-        totals_of(traced),
-        traced.workgroups,
-        max(1, traced.wavefronts),
-        traced.waves_per_group,
-        lds_bytes=traced.lds_bytes,
-        vgprs=traced.registers,
-        matrix=matrix_work(traced.matrices, gfx),
+        sampled_totals(traced) if isinstance(traced, Sampled) else totals_of(traced),
+        round(sum(part.workgroups * weight for part, weight in parts)),
+        max(1, round(sum(part.wavefronts * weight for part, weight in parts))),
+        some.waves_per_group,
+        lds_bytes=some.lds_bytes,
+        vgprs=some.registers,
+        matrix=matrix_work(ran, gfx),
     )
+
+
+def sampled_totals(found: Sampled) -> dict[str, float]:
+    """Totals of a launch of which some workgroups ran."""
+    totals = dict.fromkeys(TOTALS, 0.0)
+    groups = sum(part.workgroups * weight for part, weight in found.parts)
+    for part, weight in found.parts:
+        last = part.workgroups * weight / groups
+        for name, value in totals_of(part).items():
+            totals[name] += value * (last if name == "stores_last" else weight)
+    for kind in ("load", "store"):
+        totals[f"{kind}_lines"] = float(found.touched.lines[kind])
+        totals[f"{kind}_pages"] = float(found.touched.pages[kind])
+    return {**totals, "code_bytes": float(found.code_bytes)}
 
 
 def totals_of(traced: Traced) -> dict[str, float]:
@@ -208,8 +229,9 @@ def _stores_last(seen: Accesses) -> bool:
     """Whether most workgroups load all before they store."""
     if seen.loads.all() or not seen.loads.any():
         return True
-    groups = int(seen.group.max()) + 1
+    ran, group = np.unique(seen.group, return_inverse=True)
+    groups = len(ran)
     last, first = np.zeros(groups, np.int64), np.full(groups, np.iinfo(np.int64).max)
-    np.maximum.at(last, seen.group[seen.loads], seen.turn[seen.loads])
-    np.minimum.at(first, seen.group[~seen.loads], seen.turn[~seen.loads])
+    np.maximum.at(last, group[seen.loads], seen.turn[seen.loads])
+    np.minimum.at(first, group[~seen.loads], seen.turn[~seen.loads])
     return bool(np.mean(last < first) > 0.5)

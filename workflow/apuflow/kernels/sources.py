@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from apuflow.core import paths
 from apuflow.core.errors import ConfigError, EngineError
 from apuflow.core.files import atomic_write
 from apuflow.core.gpus import GPUS
@@ -302,6 +303,18 @@ def compile_own(
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(out) as part:
         part.write_bytes(compiler.finish(data))
+
+
+def kept_object(program: str, arguments: str, gfx: str, root: Path) -> Path:
+    """A code object for the preview, compiled once and then kept; raises as :func:`compiled`."""
+    made = own_object(program, arguments, "", gfx, root)
+    out = root / paths.preview_object(gfx, made.name)
+    if not out.exists():
+        try:
+            compile_own(made.row, gfx, out, root)
+        except CompilerFailure as error:
+            raise error.with_messages(root / program) from None
+    return out
 
 
 @contextmanager
