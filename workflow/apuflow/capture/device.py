@@ -43,8 +43,9 @@ from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kern
 from apuflow.miopen import elf
 from apuflow.miopen.launch import Extent
 
-BASE: Final = 1 << 44
-"""Address of the arena in the program and on the GPU: nothing else of a process lies there."""
+BASE: Final = 0x4D3A_8000_0000
+"""Address of the arena in the program and on the GPU: nothing else of a process lies there, and data rarely looks
+like an address in it."""
 BYTES: Final = 1 << 38
 """Of addresses, of which each is given out once; memory is taken where it is written."""
 CLOCK_KHZ: Final = 1_000_000
@@ -96,7 +97,7 @@ class Device:
         self.descriptor = os.memfd_create("apuflow-gpu")
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)
-        self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE)
+        self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE, distinct=True)
         self._machine = Machine({}, [], self._memory)
         self._snapshots = Snapshots(self._view, self._owner, self.journal, self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
@@ -189,6 +190,7 @@ class Device:
         module = Module(number, data, Place("", 0, 0))
         self.object_file(module).write_bytes(data)
         module.place = self._machine.load(load_image(self.object_file(module)))
+        module.initial = self._memory.view(module.place.name).copy()
         self._modules.append(module)
         return Status.OK, MODULE.pack(number)
 

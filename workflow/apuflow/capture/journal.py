@@ -70,6 +70,7 @@ class Module:
 
     Attributes:
         data: the file.
+        initial: what was loaded, before the program has changed a variable.
         current: as of an :class:`Allocation`.
         source: what it was made of; None: the program brought the code object.
     """
@@ -77,6 +78,7 @@ class Module:
     number: int
     data: bytes
     place: Place
+    initial: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
     current: Contents | None = None
     source: Source | None = None
 

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
 @app.command(rich_help_panel=KERNELS)
 def build(
-    name: str = typer.Argument(help="The program's file."),
-    hip: list[Path] = typer.Option(..., "--hip", help="A source in HIP; can be repeated."),
-    gfx: list[str] = typer.Option(["gfx90a"], help="GPU that it gets code for; can be repeated."),
-    arguments: str = typer.Option("", "--compile", help="Further arguments for clang."),
+    name: str = typer.Argument(help="The program's file; with --hipcc a directory."),
+    hip: list[Path] = typer.Option([], "--hip", help="A source in HIP, or C; can be repeated."),
+    gfx: list[str] = typer.Option(
+        [], help="GPU that it gets code for; can be repeated. Default: those that --compile names, else gfx90a."
+    ),
+    arguments: str = typer.Option("", "--compile", help="Further arguments, as hipcc takes them."),
     release: str | None = typer.Option(
         None, "--as", help="Change the code for what this release of gem5 does not execute rightly."
+    ),
+    hipcc: bool = typer.Option(
+        False, "--hipcc", help="Write a directory with bin/hipcc, for makefiles: make HIP_PATH=NAME."
     ),
 ) -> None:
     """Build a HIP program from its sources by clang, without ROCm: host code and code for GPUs.
@@ -33,14 +38,22 @@ def build(
     Headers are those of Debian's libamdhip64-dev where it is installed, else small ones of this project. The
     program runs by apuflow capture.
     """
-    from apuflow.capture.build import Build
-    from apuflow.configure import load_release
+    from apuflow.capture.options import read_line
+    from apuflow.capture.toolchain import build_for, write_toolchain
+    from apuflow.miopen.compiler import split_arguments
 
     gpus = tuple(gpu(each, "--gfx").name for each in gfx)
-    found = load_release(release) if release else None
-    defects = {each: found.instruction_defects(each) for each in gpus} if found else None
-    Build(gpus, tuple(shlex.split(arguments)), defects).program(hip, Path(name))
-    typer.echo(f"{name}: code for {', '.join(gpus)}")
+    if hipcc == bool(hip):
+        raise ConfigError("what to build", key="--hip", value=name, remedy="give sources, or --hipcc alone")
+    if hipcc:
+        write_toolchain(Path(name), gpus, release, Path())
+        typer.echo(f"{name}: bin/hipcc, bin/hipconfig, include, lib")
+        typer.echo(f"next: make HIP_PATH={Path(name).resolve()}, with the program's makefile")
+        return
+    line = read_line([*split_arguments(arguments), *map(str, hip), "-o", name])
+    made = build_for(gpus, release, Path())
+    made.run(line)
+    typer.echo(f"{name}: code for {', '.join(made.gpus_of(line))}")
     typer.echo(f"next: apuflow capture NAME -- {Path(name) if Path(name).is_absolute() else f'./{name}'}")
 
 

@@ -20,7 +20,7 @@ from apuflow.core.expression import evaluate, positive, text_with
 from apuflow.kernels import triton_launch
 from apuflow.kernels.element_types import ELEMENT_TYPES, TRITON_TYPES, ElementType
 from apuflow.kernels.iree_model import ModelProgram, model_program, read_model
-from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch
+from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch, Pointer
 from apuflow.kernels.sources import check_gpu, language, source_identity
 from apuflow.miopen.launch import Extent
 
@@ -91,6 +91,35 @@ def own_launches(
                 made = names, _of_file(spec, each, now, key)
             yield made[1]
         made = None
+
+
+def own_pointers(
+    spec: KernelsFile, gfx: str, memory: Sequence[OwnBuffer], launches: Sequence[OwnLaunch], directory: Path
+) -> Iterator[Pointer]:
+    """The addresses that stand in memory.
+
+    Raises:
+        ConfigError: one does not fit, or no launch uses the code object that it is in.
+    """
+    buffers = {each.name: each for each in memory}
+    codes = {each.code.source: each.code for each in launches}
+    for number, each in enumerate(spec.addresses):
+        key = f"addresses.{number}"
+        if each.offset > buffers[each.to].size:
+            size = f"{buffers[each.to].size:,} bytes"
+            raise ConfigError(f"{each.to} has {size}", key=f"{key}.offset", value=each.offset)
+        if each.buffer is not None:
+            if each.place + 8 > buffers[each.buffer].size:
+                size = f"{buffers[each.buffer].size:,} bytes"
+                raise ConfigError(f"{each.buffer} has {size}", key=f"{key}.place", value=each.place)
+            yield Pointer(each.buffer, each.place, each.to, each.offset)
+            continue
+        source = directory / text_with(each.source or "", {"gfx": gfx}, f"{key}.source")
+        if source not in codes:
+            known = ", ".join(sorted({path.name for path in codes}))
+            remedy = f"one of {known}"
+            raise ConfigError("no launch uses it", key=f"{key}.source", value=each.source, remedy=remedy)
+        yield Pointer(codes[source], each.place, each.to, each.offset)
 
 
 class _Repetition(NamedTuple):

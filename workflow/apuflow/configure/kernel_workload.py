@@ -14,7 +14,7 @@ from typing_extensions import override
 from apuflow.configure import yaml_source
 from apuflow.configure.base import Model, did_you_mean
 from apuflow.configure.kernel_file import ContentsFile, KernelsFile
-from apuflow.configure.kernel_program import own_buffers, own_launches, own_model
+from apuflow.configure.kernel_program import own_buffers, own_launches, own_model, own_pointers
 from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
 from apuflow.core import paths
@@ -128,6 +128,7 @@ class KernelsWork(Work):
         launches = tuple(own_launches(self.spec, names, gfx, buffers, self.directory, self.root))
         return OwnProgram(
             *(self.name, buffers, launches, self.spec.outputs, reference, tolerance, names),
+            pointers=tuple(own_pointers(self.spec, gfx, buffers, launches, self.directory)),
         )
 
 

@@ -113,6 +113,20 @@ class OwnLaunch:
     offset: Extent = (0, 0, 0)
 
 
+class Pointer(NamedTuple):
+    """The address of buffer ``to``, plus ``offset`` bytes, in memory before the first launch.
+
+    Attributes:
+        into: the buffer that holds it, or the code with a variable that does.
+        place: bytes from the buffer's first, or in the loaded code object.
+    """
+
+    into: str | Code
+    place: int
+    to: str
+    offset: int = 0
+
+
 class Output(NamedTuple):
     """What is compared after the last launch: ``elements`` of ``type`` in a buffer.
 
@@ -166,6 +180,7 @@ class OwnProgram:
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     model: Model | None = None
     views: Mapping[str, Output] = field(default_factory=dict)
+    pointers: tuple[Pointer, ...] = ()
 
     @property
     def compared(self) -> bool:

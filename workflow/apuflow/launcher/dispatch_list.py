@@ -160,6 +160,22 @@ class Dump:
     path: Path
 
 
+@dataclass(frozen=True)
+class Pointer:
+    """The address of a buffer that stands in memory before the first dispatch.
+
+    Attributes:
+        into: the buffer that holds it, or the code object with a variable that does.
+        place: of the address, in bytes: in the buffer, or in the loaded code object.
+        to: the buffer whose address it is, plus ``offset`` bytes.
+    """
+
+    into: str | Path
+    place: int
+    to: str
+    offset: int = 0
+
+
 Statistics: TypeAlias = Literal["run", "reset", "dispatch"]
 
 
@@ -172,6 +188,7 @@ class DispatchList:
         statistics: handling of gem5's: none (``run``), ``reset`` before each dispatch, or also a block after
         it (``dispatch``).
         data: the file that contents come from.
+        pointers: addresses in buffers and in code objects.
     """
 
     device: str
@@ -179,6 +196,7 @@ class DispatchList:
     steps: tuple[Dispatch | Dump, ...]
     statistics: Statistics = "run"
     data: Path | None = None
+    pointers: tuple[Pointer, ...] = ()
 
     @property
     def dispatches(self) -> tuple[Dispatch, ...]:
@@ -198,6 +216,10 @@ class DispatchList:
             lines.append(f"data {guest_path(self.data)}")
         lines += [f"object {guest_path(path)}" for path in objects]
         lines += [buffer.line() for buffer in self.buffers]
+        for each in self.pointers:
+            named = isinstance(each.into, str)
+            words = ["address", each.into] if named else ["variable", objects.index(Path(each.into))]
+            lines.append(" ".join(map(str, [*words, each.place, each.to, each.offset])))
         for step in self.steps:
             match step:
                 case Dispatch():
