@@ -106,8 +106,9 @@ class Launched:
         grid, workgroup: work-items.
         lds: bytes beside the kernel's own.
         block: its arguments; addresses are those of the program.
-        weight: launches of the program that it stands for, itself included.
         instructions: wavefront instructions; 0: it was not executed.
+        launches: of the program that it stands for, itself included.
+        represented: wavefront instructions of these. equal: of those with as many as it has.
         offset: of the first work-item's numbers.
     """
 
@@ -121,8 +122,24 @@ class Launched:
     block: bytes
     addresses: tuple[Address, ...]
     instructions: int = 0
-    weight: int = 1
+    launches: int = 1
+    represented: int = field(init=False)
+    equal: int = field(init=False)
     offset: Extent = (0, 0, 0)
+
+    def __post_init__(self) -> None:
+        self.represented = self.equal = self.instructions
+
+    def count(self, run: int) -> None:
+        """One more launch counts to it, with so many wavefront instructions."""
+        self.launches += 1
+        self.represented += run
+        self.equal += run if run == self.instructions else 0
+
+    @property
+    def weight(self) -> float:
+        """How often it counts in the whole program: by instructions, else by launches."""
+        return self.represented / self.instructions if self.instructions else float(self.launches)
 
 
 @dataclass

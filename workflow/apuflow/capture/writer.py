@@ -23,8 +23,9 @@ from apuflow.launcher.dispatch_list import Contents as Fill
 from apuflow.workloads.dispatch_list import Source, write_workload
 
 _PAGE: Final = 4096
-WEIGHTS: Final = "launch,kernel,launch_of_program,weight,instructions"
-"""Columns of the weights: number of the launch in the workload; launches that it stands for."""
+WEIGHTS: Final = "launch,kernel,launch_of_program,weight,launches,instructions,represented"
+"""Columns of the weights: number of the launch in the workload and in the program; how often it counts; launches
+that it stands for; its wavefront instructions, and those of all that it stands for."""
 
 
 def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, ...]:
@@ -41,9 +42,8 @@ def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, 
         directory = Path(place)
         codes = _code_objects(journal, directory)
         given, kernels, weights = _list(journal, directory, codes)
-        beside = (
-            {"weights.csv": weights.encode()} if any(each.weight > 1 for each in journal.launches) else {}
-        )
+        some = any(each.launches > 1 for each in journal.launches)
+        beside = {"weights.csv": weights.encode()} if some else {}
         source = Source(
             command, f"apuflow capture {name}", kernels, True, beside, dict(_texts(journal, codes))
         )
@@ -95,8 +95,10 @@ def _list(
     for each in journal.launches:
         path = codes[id(each.code)]
         arguments = _arguments(each, find_kernel(kernels[path], each.kernel, path), named)
-        steps.append(Dispatch(path, each.kernel, each.grid, each.workgroup, arguments, each.lds))
-        weights.append(f"{len(steps)},{each.kernel},{each.number},{each.weight},{each.instructions}")
+        sizes = each.grid, each.workgroup
+        steps.append(Dispatch(path, each.kernel, *sizes, arguments, each.lds, each.weight))
+        numbers = each.weight, each.launches, each.instructions, each.represented
+        weights.append(f"{len(steps)},{each.kernel},{each.number},{','.join(map(str, numbers))}")
     places = {**{key: named[key] for key in memory}, **codes}
     contents_of = {id(each): each for launch in journal.launches for each in (launch.code,)} | memory
     pointers = tuple(

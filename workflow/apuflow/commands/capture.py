@@ -15,6 +15,7 @@ from apuflow.core.gpus import gpu
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
+    from apuflow.capture.journal import Journal
     from apuflow.core.gpus import Gpu
 
 
@@ -65,6 +66,9 @@ def capture(
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
     every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    iterations: int | None = typer.Option(
+        None, min=2, help="Record so many iterations of each outermost loop of launches."
+    ),
     fold: bool = typer.Option(
         False, "--fold", help="Record one of equal launches: same kernel, grid and executed instructions."
     ),
@@ -87,10 +91,11 @@ def capture(
     libOpenCL.so. Its host code runs as it is, with the results of the kernels. Prints what was executed, and
     the recorded bytes.
     """
-    from apuflow.capture.device import Choice, Device
+    from apuflow.capture.device import Device
     from apuflow.capture.hip import hip_library
     from apuflow.capture.observed import ObservedDevice, tool_variables
     from apuflow.capture.opencl import loader_variables
+    from apuflow.capture.selection import Choice
     from apuflow.capture.server import run
     from apuflow.capture.writer import write
     from apuflow.configure.loading import check_new_name
@@ -101,7 +106,7 @@ def capture(
     data = _program(command[0])
     if opencl is None:
         opencl = b"libOpenCL.so" in data and not rocm
-    choice = Choice(kernel, every, fold, first, execute, limit)
+    choice = Choice(kernel, every, iterations, fold, first, execute, limit)
     made = ObservedDevice if rocm else Device
     device = made(chosen or _first_gpu(data, opencl=opencl), choice, compute_units)
     libraries = [] if opencl or rocm else [hip_library(Path())]
@@ -123,13 +128,20 @@ def capture(
     typer.echo(f"{name} on {journal.gfx}: {many(journal.count, 'launch', 'launches')}{seconds}")
     size = sum(each.stat().st_size for each in files)
     typer.echo(f"{many(len(journal.launches), 'launch', 'launches')} recorded, {size:,} bytes")
-    if (stand_for := sum(each.weight for each in journal.launches)) > len(journal.launches):
-        weighted = sum(each.weight * each.instructions for each in journal.launches)
-        share = f", {weighted / journal.instructions:.1%} of the instructions" if journal.instructions else ""
-        typer.echo(f"with their weights they stand for {many(stand_for, 'launch', 'launches')}{share}")
+    if (stand_for := sum(each.launches for each in journal.launches)) > len(journal.launches):
+        typer.echo(f"they stand for {many(stand_for, 'launch', 'launches')}{_shares(journal)}")
     for path in files:
         typer.echo(f"  {path}")
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
+
+
+def _shares(journal: Journal) -> str:
+    """How much of the program's instructions recorded launches stand for."""
+    if not journal.instructions:
+        return ""
+    all_of = sum(each.represented for each in journal.launches) / journal.instructions
+    equal = sum(each.equal for each in journal.launches) / journal.instructions
+    return f" and {all_of:.1%} of the instructions; {equal:.1%} are of launches with as many as the recorded one"
 
 
 def _program(name: str) -> bytes:

@@ -171,6 +171,9 @@ class LaunchFile(Model):
     offset: ListOf[Expression] = Field(
         (), max_length=3, description="OpenCL: numbers of the first work-item; left out: 0"
     )
+    weight: float = Field(
+        1, ge=0, description="how often it counts in the cycles of the whole program, whose other launches are left out"
+    )
     compile: str | None = Field(None, description="arguments for clang; left out: `compile` above")
     repeat: Repeat = Field(
         1,

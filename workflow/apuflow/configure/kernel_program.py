@@ -169,7 +169,7 @@ def _of_file(spec: KernelsFile, each: LaunchFile, now: _Repetition, key: str) ->
         compiled = triton_launch.compile_arguments(now.root / source, made, given, buffers, key)
         x, y, z = _extent(each.grid, now.names, f"{key}.grid")
         grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
-        return OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
+        return OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given, weight=each.weight)
     arguments, place = (spec.compile, "compile") if each.compile is None else (each.compile, f"{key}.compile")
     code = Code(source, text_with(arguments, {**now.parameters, "gfx": now.gfx}, place))
     return _launch(each, code, now.names, given, key)
@@ -215,7 +215,7 @@ def _launch(
     if min(x, y, z) < 0:
         value = ", ".join(map(str, (x, y, z)))
         raise ConfigError("work-items have no negative numbers", key=f"{key}.offset", value=value)
-    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds, (x, y, z))
+    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds, (x, y, z), spec.weight)
 
 
 def _triton(spec: LaunchFile, parameters: Mapping[str, int | str], key: str) -> triton_launch.TritonLaunch:

@@ -84,6 +84,12 @@ class KernelsWork(Work):
     def previewed(self, compute_units: int, gfx: str) -> tuple[tuple[Launch, ...], tuple[Profile, ...]]:
         return _previewed(self, compute_units, gfx)
 
+    @override
+    def weights(self, compute_units: int, gfx: str) -> tuple[float, ...]:
+        if all(each.weight == 1 for each in self.spec.launches):
+            return ()
+        return tuple(each.weight for each in self.program(compute_units, gfx).launches)
+
     def execute(self, compute_units: int, gfx: str, total: int) -> None:
         """Execute its launches for :meth:`previewed`, at most ``total`` wavefront instructions of them.
 

@@ -132,6 +132,8 @@ def document(
             launch["source"] = objects[dispatch.object]
         if arguments := (compiled or {}).get(dispatch.object):
             launch["compile"] = re.sub(r"[{}]", r"\g<0>\g<0>", arguments)
+        if dispatch.weight != 1:
+            launch["weight"] = int(dispatch.weight) if dispatch.weight.is_integer() else dispatch.weight
         count = len(list(same))
         launches.append(launch | ({"repeat": count} if count > 1 else {}))
     made: Document = {"source": next(iter(objects.values())), "buffers": buffers}

@@ -102,6 +102,7 @@ class OwnLaunch:
         code: what has the kernel.
         lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
         offset: of the first work-item's numbers (OpenCL: ``global_work_offset``).
+        weight: how often its cycles count in the whole program of which launches are recorded.
     """
 
     code: Code
@@ -111,6 +112,7 @@ class OwnLaunch:
     arguments: tuple[Given, ...]
     lds: int = 0
     offset: Extent = (0, 0, 0)
+    weight: float = field(default=1.0, compare=False)
 
 
 class Pointer(NamedTuple):

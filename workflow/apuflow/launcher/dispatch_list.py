@@ -142,7 +142,11 @@ class Argument:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One kernel launch: grid and workgroup in work-items; ``lds``: bytes beside the kernel's own."""
+    """One kernel launch: grid and workgroup in work-items; ``lds``: bytes beside the kernel's own.
+
+    Attributes:
+        weight: how often it counts in the whole program that it was recorded from; the guest does not know it.
+    """
 
     object: Path
     kernel: str
@@ -150,6 +154,7 @@ class Dispatch:
     workgroup: tuple[int, int, int]
     arguments: tuple[Argument, ...]
     lds: int = 0
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
