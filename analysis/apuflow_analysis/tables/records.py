@@ -20,6 +20,8 @@ from apuflow.gem5.stats.blocks import text_sha256
 from apuflow_analysis.counters.counters import CACHES, Counters, counters, with_matrix
 from apuflow_analysis.counters.extrapolate import Extrapolation, extrapolations, half_width, interval, told
 from apuflow_analysis.counters.matrix import COLUMNS as TYPES
+from apuflow_analysis.counters.program import COLUMNS as PROGRAM
+from apuflow_analysis.counters.program import Counted, program_time
 from apuflow_analysis.counters.table import NAMES as COUNTER_NAMES
 from apuflow_analysis.tables.columns import IDENTITY, INTERVAL, MACHINE, RUN, axis_column
 
@@ -110,7 +112,10 @@ def _row(record: RunRecord, file: Path) -> Row:
     own = record.own_kernels_only
     facts = record.release_facts
     parts = extrapolations(record)
-    numbers = counters(files, facts, kernels_only=own, wholly=_wholly(record, parts))
+    ran: list[Counters] = []
+    numbers = counters(files, facts, kernels_only=own, wholly=_wholly(record, parts, ran))
+    if ran:
+        values |= _program(record, parts, ran)
     if parts:
         kept = (f"{one.kernel} ran whole: {one.kept_whole}" for one in record.launches if one.kept_whole)
         values["extrapolated"] = _distinct([told(parts, numbers), *kept])
@@ -128,17 +133,41 @@ def _row(record: RunRecord, file: Path) -> Row:
     return Row(values, axes, dict(numbers), tuple(filter(None, said)))
 
 
-def _wholly(record: RunRecord, parts: Sequence[Extrapolation | None]) -> list[Callable[[Counters], Counters]]:
-    """What makes the counters of each launch from its dump; none: they are, of all launches."""
-    if not parts and all(launch.matrix is None for launch in record.launches):
+def _wholly(
+    record: RunRecord, parts: Sequence[Extrapolation | None], ran: list[Counters]
+) -> list[Callable[[Counters], Counters]]:
+    """What makes the counters of each launch from its dump; none: they are, of all launches.
+
+    Args:
+        ran: gets the counters of each launch, where some have a weight.
+    """
+    weighted = any(launch.weight is not None for launch in record.launches)
+    if not parts and not weighted and all(launch.matrix is None for launch in record.launches):
         return []
 
     def whole(dump: Counters, launch: LaunchRecord, part: Extrapolation | None) -> Counters:
         dump = with_matrix(dump, launch.matrix)
-        return part.of(dump) if part is not None else dump
+        dump = part.of(dump) if part is not None else dump
+        if weighted:
+            ran.append(dump)
+        return dump
 
     pairs = zip(record.launches, parts or [None] * len(record.launches), strict=True)
     return [partial(whole, launch=launch, part=part) for launch, part in pairs]
+
+
+def _program(
+    record: RunRecord, parts: Sequence[Extrapolation | None], ran: Sequence[Counters]
+) -> dict[str, float]:
+    """Cycles of the program of which these launches ran."""
+    launches = []
+    for launch, part, dump in zip(record.launches, parts or [None] * len(ran), ran, strict=True):
+        cycles = dump["gpu_active_ticks"] / dump["gpu_clock_ticks"]
+        doubt = part.half_width / dump["gpu_clock_ticks"] if part is not None else 0.0
+        weight = 1.0 if launch.weight is None else launch.weight
+        ends = cycles - doubt, cycles + doubt
+        launches.append(Counted(launch.kernel, weight, cycles, *ends, dump["instructions"]))
+    return dict(zip(PROGRAM, program_time(launches), strict=True))
 
 
 def _interval(parts: Sequence[Extrapolation | None], numbers: Mapping[str, float]) -> dict[str, float]:

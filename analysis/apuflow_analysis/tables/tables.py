@@ -15,6 +15,7 @@ import pandas as pd
 from apuflow.core.errors import AnalysisError
 from apuflow.core.units import clock_hertz, size_bytes
 from apuflow_analysis.counters.table import BY_NAME as COUNTERS
+from apuflow_analysis.counters.program import COLUMNS as PROGRAM
 from apuflow_analysis.metrics import compute
 from apuflow_analysis.tables.columns import AXIS, IDENTITY, INTERVAL, Column, axis_column, layout
 from apuflow_analysis.tables.records import COMPLETED, Batch, Row, by_name, read_record
@@ -68,7 +69,8 @@ def assemble(batches: Sequence[Batch]) -> pd.DataFrame:
     """The table of these rows: counters as they are, metrics computed from them."""
     axes = tuple(dict.fromkeys(name for batch in batches for name in batch.axes))
     described = layout(axes)
-    numbers = {column.name for column in described if column.kind == "counter" or column.name in INTERVAL}
+    real = (*INTERVAL, *PROGRAM)
+    numbers = {column.name for column in described if column.kind == "counter" or column.name in real}
     texts = [column.name for column in described if column.kind != "metric" and column.name not in numbers]
     raw = {name: _cells(batches, name) for name in texts}
     _refuse_duplicates(raw)

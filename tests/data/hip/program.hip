@@ -2,6 +2,7 @@
 #include <hip/hip_runtime.h>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #define CHECK(call) do { hipError_t e_ = (call); if (e_) { std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(e_)); std::exit(2); } } while (0)
 #define EXPECT(condition) do { if (!(condition)) { std::fprintf(stderr, "line %d: not %s\n", __LINE__, #condition); std::exit(3); } } while (0)
@@ -53,6 +54,24 @@ __global__ void by_value(Node node, int *none)
 {
     if (!none)
         node.values[threadIdx.x] -= node.count;
+}
+
+__managed__ int total = 5;
+__managed__ float halves[64];
+__device__ int *where;
+__device__ int first[4], second[4];
+__device__ int *const table[2] = {first, second + 1};
+__global__ void managed(float *all, int *sum)
+{
+    atomicAdd(sum, (int)threadIdx.x);
+    halves[threadIdx.x] = all[threadIdx.x] / 2;
+    if (threadIdx.x == 0)
+        total += 10;
+}
+__global__ void by_variable(int n)
+{
+    table[n & 1][1] = n;
+    where[threadIdx.x] = second[2] + first[1];
 }
 
 // As printf does in HIP's own header.
@@ -172,6 +191,52 @@ static void pointers()
     EXPECT(x[0] == 5 && x[63] == 5);
 }
 
+// The host changes variables that it shares with the GPU; one is an argument, too.
+static void shared()
+{
+    total += 2;
+    for (int i = 0; i < 64; i++)
+        halves[i] = i;
+    managed<<<1, 64>>>(halves, &total);
+    CHECK(hipDeviceSynchronize());
+    EXPECT(total == 5 + 2 + 64 * 63 / 2 + 10 && halves[7] == 3.5f);
+    managed<<<1, 64>>>(halves, &total);
+    EXPECT(halves[7] == 1.75f);
+}
+
+// A variable holds an address that the host gave it, others hold addresses of variables.
+static void variables()
+{
+    int *x, zeros[4] = {}, all[64];
+    CHECK(hipMalloc(&x, sizeof all));
+    CHECK(hipMemcpyToSymbol(HIP_SYMBOL(where), &x, sizeof x));
+    by_variable<<<1, 64>>>(8);
+    by_variable<<<1, 64>>>(9);
+    CHECK(hipMemcpy(all, x, sizeof all, hipMemcpyDeviceToHost));
+    EXPECT(all[63] == 17);
+    CHECK(hipMemcpyToSymbol(second, zeros, sizeof zeros));
+    by_variable<<<1, 64>>>(10);
+    CHECK(hipMemcpy(all, x, sizeof all, hipMemcpyDeviceToHost));
+    EXPECT(all[0] == 10);
+}
+
+static void registered()
+{
+    std::vector<int> x(64, 3);
+    int *gpu;
+    CHECK(hipHostRegister(x.data(), 64 * sizeof(int), hipHostRegisterMapped));
+    EXPECT(hipHostRegister(&x[9], 4, 0) == hipErrorHostMemoryAlreadyRegistered);
+    CHECK(hipHostGetDevicePointer(&gpu, &x[32], 0));
+    scale<int><<<1, 64>>>(x.data(), 5, 64); // by the host's address, as on GPUs that share the host's page table
+    x[33] += 1;
+    scale<int><<<1, 64>>>(gpu, 2, 32);
+    EXPECT(x[0] == 15 && x[33] == 32);
+    CHECK(hipMemcpy(gpu, x.data(), sizeof(int), hipMemcpyDefault));
+    EXPECT(x[32] == 15);
+    CHECK(hipHostUnregister(x.data()));
+    EXPECT(hipHostUnregister(x.data()) == hipErrorHostMemoryNotRegistered);
+}
+
 int main(int, char **words)
 {
     const char *word = words[1];
@@ -187,6 +252,12 @@ int main(int, char **words)
         queries();
     else if (!std::strcmp(word, "pointers"))
         pointers();
+    else if (!std::strcmp(word, "shared"))
+        shared();
+    else if (!std::strcmp(word, "variables"))
+        variables();
+    else if (!std::strcmp(word, "registered"))
+        registered();
     else if (!std::strcmp(word, "nothing"))
         std::puts("no kernel");
     else if (!std::strcmp(word, "graph"))

@@ -13,7 +13,7 @@ from places import DATA
 from typer.testing import CliRunner
 
 from apuflow.capture import observed
-from apuflow.capture.device import Choice
+from apuflow.capture.selection import Choice
 from apuflow.capture.observed import ObservedDevice
 from apuflow.capture.protocol import ADDRESS, LAUNCH, MODULE, PIECE, Request, Status
 from apuflow.capture.server import run

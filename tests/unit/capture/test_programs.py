@@ -9,8 +9,10 @@ import pytest
 from needs import C_COMPILER, CLANG, HIP
 
 from apuflow.capture.build import Build
-from apuflow.capture.device import Choice, Device
+from apuflow.capture.device import Device
+from apuflow.capture.selection import Choice
 from apuflow.capture.hip import hip_library
+from apuflow.capture.options import read_line
 from apuflow.capture.server import run
 from apuflow.capture.writer import write
 from apuflow.configure import load_workload
@@ -34,7 +36,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         need.required_program()
     place = tmp_path_factory.mktemp("project")
     (place / "configs/workloads").mkdir(parents=True)
-    Build((GFX,), (f"-I{HEADERS}",), root=place).program([SOURCE], place / "program")
+    Build((GFX,), root=place).run(read_line([f"-I{HEADERS}", str(SOURCE), "-o", str(place / "program")]))
     return place
 
 
@@ -68,7 +70,10 @@ def differences(work: KernelsWork, root: Path) -> tuple[dict[str, float], int]:
         ("flag", 4, {"x": 64, "again": 1, "again_2": 1, "again_3": 1}),  # the fourth pass leaves it 0
         ("symbols", 2, {"x": 64}),
         ("streams", 2, {"x": 64}),
-        ("pointers", 3, {"buffer1": 64}),  # the first launch writes an address into memory
+        ("pointers", 2, {"buffer3": 64}),  # behind the two of __managed__ variables
+        ("shared", 2, {"sum": 1, "all": 64}),  # __managed__ variables
+        ("variables", 3, {"buffer3": 64}),
+        ("registered", 2, {"x": 64, "x_2": 64}),
     ],
 )
 def test_a_program_goes_on_with_what_its_kernels_computed(
@@ -160,7 +165,7 @@ def test_a_program_that_is_not_there(root: Path) -> None:
 def test_some_launches_are_recorded(root: Path, choice: Choice, kept: list[tuple[int, int]]) -> None:
     """Number among the program's launches, and how many each stands for."""
     journal = captured(root, "flag", choice).journal
-    assert [(each.number, each.weight) for each in journal.launches] == kept
+    assert [(each.number, each.launches) for each in journal.launches] == kept
 
 
 def test_a_launch_after_one_that_is_not_recorded_finds_what_that_has_left(root: Path) -> None:
@@ -178,8 +183,10 @@ def test_equal_launches_are_folded(root: Path) -> None:
     write(device.journal, "folded", root, "program")
     with (root / "configs/workloads/folded/weights.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
-    assert (row["launch"], row["weight"]) == ("1", "2")
-    assert 2 * int(row["instructions"]) == device.journal.instructions
+    assert (row["launch"], row["launches"]) == ("1", "2")
+    assert 2 * int(row["instructions"]) == int(row["represented"]) == device.journal.instructions
+    (launch,) = work_of(root, "folded").program(4, GFX).launches
+    assert launch.weight == 2
 
 
 def test_nothing_is_executed(root: Path) -> None:
@@ -195,6 +202,6 @@ def test_printf_does_not_compile(root: Path, tmp_path: Path) -> None:
     source.write_text(
         '#include <hip/hip_runtime.h>\n__global__ void tell() { printf("%d", 1); }\nint main() {}\n'
     )
-    build = Build((GFX,), (f"-I{HEADERS}",), root=root)  # ours, also where Debian's are installed
+    line = read_line([f"-I{HEADERS}", str(source), "-o", str(tmp_path / "out")])  # ours, not Debian's
     with pytest.raises(EngineError, match="there is no printf on the GPU"):
-        build.program([source], tmp_path / "out")
+        Build((GFX,), root=root).run(line)

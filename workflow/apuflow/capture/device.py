@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -32,43 +31,24 @@ from apuflow.capture.protocol import (
     Request,
     Status,
 )
+from apuflow.capture.selection import Choice, Selection
 from apuflow.capture.snapshots import Owner, Pointer, Snapshots
 from apuflow.capture.source_lines import named_lines
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import Gpu
 from apuflow.interpret.image import load_image
-from apuflow.interpret.run import LIMIT, Launch, Machine, Value
+from apuflow.interpret.run import Launch, Machine, Value
 from apuflow.interpret.state import Memory, OutOfBounds, Place
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kernels
 from apuflow.miopen import elf
-from apuflow.miopen.launch import Extent
 
-BASE: Final = 1 << 44
-"""Address of the arena in the program and on the GPU: nothing else of a process lies there."""
+BASE: Final = 0x4D3A_8000_0000
+"""Address of the arena in the program and on the GPU: nothing else of a process lies there, and data rarely looks
+like an address in it."""
 BYTES: Final = 1 << 38
 """Of addresses, of which each is given out once; memory is taken where it is written."""
 CLOCK_KHZ: Final = 1_000_000
 _KINDS: Final[tuple[MemoryKind, ...]] = ("device", "host", "managed")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which launches are recorded, and whether launches are executed.
-
-    Attributes:
-        pattern: of the kernel's name, a regular expression.
-        every: one of so many launches of a kernel.
-        fold: one of the launches of a kernel with the same geometry and as many executed instructions.
-        first: most launches; None: all.
-        limit: wavefront instructions of a launch.
-    """
-
-    pattern: str = ""
-    every: int = 1
-    fold: bool = False
-    first: int | None = None
-    execute: bool = True
-    limit: int = LIMIT
 
 
 class Enough(Exception):
@@ -96,15 +76,13 @@ class Device:
         self.descriptor = os.memfd_create("apuflow-gpu")
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)
-        self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE)
+        self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE, distinct=True)
         self._machine = Machine({}, [], self._memory)
         self._snapshots = Snapshots(self._view, self._owner, self.journal, self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
         self._modules: list[Module] = []
         self._kernels: list[tuple[Module, Kernel]] = []
-        self._launches: dict[str, int] = {}
-        self._last: dict[str, Launched] = {}
-        self._kept: dict[tuple[str, Extent, Extent, int, int], Launched] = {}
+        self._selection = Selection(self.choice)
         self._count, self._used = 0, 0
         self._directory = tempfile.TemporaryDirectory(prefix="apuflow-capture-")
         self._answers: Mapping[Request, Callable[[bytes], tuple[Status, bytes]]] = {
@@ -189,6 +167,7 @@ class Device:
         module = Module(number, data, Place("", 0, 0))
         self.object_file(module).write_bytes(data)
         module.place = self._machine.load(load_image(self.object_file(module)))
+        module.initial = self._memory.view(module.place.name).copy()
         self._modules.append(module)
         return Status.OK, MODULE.pack(number)
 
@@ -246,13 +225,16 @@ class Device:
         asked = self._asked(payload)
         if asked is None:
             return Status.BAD_GEOMETRY, b""
-        if self._is_wanted(asked):
+        name = asked.kernel.name
+        if not self._selection.named(name):
+            self._execute(asked)
+            return Status.OK, b""
+        wanted, pointers = self._selection.wanted(name), list[Pointer]()
+        if wanted:
             pointers = self._pointers(asked)
             owners = (owner for _, owner, _ in pointers)
             self._snapshots.before([asked.module, *owners], self.journal.count)
-            self._keep(asked, pointers, self._execute(asked))
-        else:
-            self._execute(asked)
+        self._count_or_keep(asked, pointers, self._execute(asked), wanted=wanted)
         return Status.OK, b""
 
     def _asked(self, payload: bytes) -> Asked | None:
@@ -266,19 +248,8 @@ class Device:
             return None
         return asked
 
-    def _is_wanted(self, asked: Asked) -> bool:
-        """Whether a launch is to be recorded; one of the same kernel may stand for it."""
-        name = asked.kernel.name
-        if not re.search(self.choice.pattern, name):
-            return False
-        before = self._launches.get(name, 0)
-        self._launches[name] = before + 1
-        if before % self.choice.every:
-            self._last[name].weight += 1
-        return before % self.choice.every == 0
-
-    def _keep(self, asked: Asked, pointers: list[Pointer], run: int) -> None:
-        """Record a launch that has ended, where no equal one has been kept.
+    def _count_or_keep(self, asked: Asked, pointers: list[Pointer], run: int, *, wanted: bool) -> None:
+        """A launch has ended that is recorded, or that counts to one that is.
 
         Args:
             run: its wavefront instructions.
@@ -286,9 +257,8 @@ class Device:
         Raises:
             Enough: it was the last one that is wanted.
         """
-        key = (asked.kernel.name, asked.grid, asked.workgroup, asked.lds, run)
-        if self.choice.fold and key in self._kept:
-            self._kept[key].weight += 1
+        if twin := self._selection.twin(asked, run, wanted=wanted):
+            twin.count(run)
             return
         self._snapshots.after()
         code = asked.module.current
@@ -301,7 +271,7 @@ class Device:
             *(asked.lds, asked.block, tuple(addresses), run),
             offset=asked.offset,
         )
-        self._kept[key] = self._last[asked.kernel.name] = kept
+        self._selection.keep(kept)
         self.journal.launches.append(kept)
         if self.choice.first == len(self.journal.launches):
             raise Enough

@@ -16,8 +16,6 @@ _REMEDIES: Final = (
     (("Tex", "Surface", "Array", "Mipmap"), "read the memory by a pointer, there are no textures"),
     (("Peer", "P2P", "MultiDevice", "Ipc"), "there is one GPU: leave it out"),
     (("hiprtc",), "compile the kernels beforehand, and load them by hipModuleLoad"),
-    (("ManagedVar",), "there are no __managed__ variables: use hipMallocManaged"),
-    (("HostRegister", "HostUnregister"), "allocate the memory by hipHostMalloc"),
     (("R0600",), "build the program with the headers of ROCm 5, or by apuflow build --hip"),
     (("MemPool", "FromPool"), "use hipMalloc"),
 )

@@ -70,6 +70,7 @@ class Module:
 
     Attributes:
         data: the file.
+        initial: what was loaded, before the program has changed a variable.
         current: as of an :class:`Allocation`.
         source: what it was made of; None: the program brought the code object.
     """
@@ -77,6 +78,7 @@ class Module:
     number: int
     data: bytes
     place: Place
+    initial: Bytes = field(default_factory=lambda: np.zeros(0, np.uint8))
     current: Contents | None = None
     source: Source | None = None
 
@@ -104,8 +106,9 @@ class Launched:
         grid, workgroup: work-items.
         lds: bytes beside the kernel's own.
         block: its arguments; addresses are those of the program.
-        weight: launches of the program that it stands for, itself included.
         instructions: wavefront instructions; 0: it was not executed.
+        launches: of the program that it stands for, itself included.
+        represented: wavefront instructions of these. equal: of those with as many as it has.
         offset: of the first work-item's numbers.
     """
 
@@ -119,8 +122,24 @@ class Launched:
     block: bytes
     addresses: tuple[Address, ...]
     instructions: int = 0
-    weight: int = 1
+    launches: int = 1
+    represented: int = field(init=False)
+    equal: int = field(init=False)
     offset: Extent = (0, 0, 0)
+
+    def __post_init__(self) -> None:
+        self.represented = self.equal = self.instructions
+
+    def count(self, run: int) -> None:
+        """One more launch counts to it, with so many wavefront instructions."""
+        self.launches += 1
+        self.represented += run
+        self.equal += run if run == self.instructions else 0
+
+    @property
+    def weight(self) -> float:
+        """How often it counts in the whole program: by instructions, else by launches."""
+        return self.represented / self.instructions if self.instructions else float(self.launches)
 
 
 @dataclass

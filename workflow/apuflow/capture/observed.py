@@ -78,7 +78,10 @@ class ObservedDevice(Device):
 
     def _observe(self, payload: bytes) -> tuple[Status, bytes]:
         asked = self._asked(payload)
-        if asked is None or not self._is_wanted(asked):
+        if asked is None or not self._selection.named(asked.kernel.name):
+            return Status.NOT_FOUND, b""
+        if not self._selection.wanted(asked.kernel.name):
+            self._count_or_keep(asked, [], 0, wanted=False)
             return Status.NOT_FOUND, b""
         check_kernel(asked.kernel)
         self._now, self._reached, self._held = asked, None, {}
@@ -117,7 +120,7 @@ class ObservedDevice(Device):
 
     def _observed(self, _payload: bytes) -> tuple[Status, bytes]:
         assert self._now is not None
-        self._keep(self._now, self._pointers(self._now), 0)
+        self._count_or_keep(self._now, self._pointers(self._now), 0, wanted=True)
         return Status.OK, b""
 
     @override

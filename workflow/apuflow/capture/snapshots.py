@@ -96,18 +96,32 @@ class Snapshots:
             owner = waiting.pop()
             if id(owner) in reached:
                 continue
-            pointers = self.pointers(owner) if isinstance(owner, Allocation) else []
+            pointers = self.pointers(owner)
             reached[id(owner)] = _Reached(owner, pointers)
             waiting += [to for _, to, _ in pointers]
         return reached
 
-    def pointers(self, owner: Allocation) -> list[Pointer]:
-        """Addresses of memory in a piece of it."""
+    def pointers(self, owner: Owner) -> list[Pointer]:
+        """Addresses of memory in a piece of it, or in variables that the program has changed.
+
+        Raises:
+            EngineError: a variable was given the address of a variable.
+        """
         raw = self._view(owner)
         places = addresses_in(raw, *self._journal.addresses)
+        words = raw[: len(raw) // 8 * 8].view(np.uint64)
+        if isinstance(owner, Module):
+            initial = owner.initial[: len(words) * 8].view(np.uint64)
+            places = places[words[places // 8] != initial[places // 8]]
         found = []
-        for place, address in zip(places, raw[: len(raw) // 8 * 8].view(np.uint64)[places // 8], strict=True):
+        for place, address in zip(places, words[places // 8], strict=True):
             to = self._owner(int(address))
+            if isinstance(to, Module) and isinstance(owner, Module):
+                raise EngineError(
+                    "the program gives a variable of its code the address of another one",
+                    value=f"{int(address):#x}",
+                    remedy="give it the address of memory, or initialize it in the source",
+                )
             if isinstance(to, Allocation):
                 found.append(Pointer(int(place), to, int(address) - to.place.address))
         return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+import numpy as np
+
 from apuflow.capture.journal import Bytes
 from apuflow.miopen import elf
 
@@ -14,12 +16,19 @@ _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _PAGE: Final = 4096
 
 
-def with_variables(data: bytes, image: Bytes) -> bytes:
+def with_variables(data: bytes, image: Bytes, initial: Bytes) -> bytes:
     """A code object that loads as ``image``.
 
-    Variables without a value in the file (NOBITS) get room behind its end.
+    Variables without a value in the file (NOBITS) get room behind its end. A variable that held an address of its
+    own code object, and does no longer, is not relocated.
+
+    Args:
+        initial: what it loads as before.
     """
     made, head = bytearray(data), elf.header(data)
+    for each in elf.relocations(data, elf.sections(data)):
+        if not np.array_equal(*(raw[each.place : each.place + 8] for raw in (image, initial))):
+            struct.pack_into("<Q", made, each.offset + 8, 0)
     for number in range(head.segments):
         place = head.segments_offset + number * head.segment_size
         kind, flags, offset, address, physical, stored, size, alignment = _SEGMENT.unpack_from(data, place)

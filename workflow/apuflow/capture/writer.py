@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,25 +17,15 @@ from apuflow.capture.variables import with_variables
 from apuflow.configure.kernel_program import MOST_LAUNCHES
 from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
-from apuflow.interpret.image import load_image
 from apuflow.kernels.metadata import Kernel, find_kernel, read_kernels
-from apuflow.kernels.sources import compiled
-from apuflow.launcher.dispatch_list import Argument, Buffer, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import Argument, Buffer, Dispatch, DispatchList, Dump, Pointer
 from apuflow.launcher.dispatch_list import Contents as Fill
 from apuflow.workloads.dispatch_list import Source, write_workload
 
 _PAGE: Final = 4096
-_MOST_ADDRESSES: Final = 256
-WEIGHTS: Final = "launch,kernel,launch_of_program,weight,instructions"
-"""Columns of the weights: number of the launch in the workload; launches that it stands for."""
-ADDRESSING: Final = "apuflow_address"
-_ADDRESSES: Final = f"""\
-/* Writes the address of one buffer into another, as the host of the program did. */
-kernel void {ADDRESSING}(global void *into, ulong place, global void *to)
-{{
-    *(global ulong *)((global char *)into + place) = (ulong)to;
-}}
-"""
+WEIGHTS: Final = "launch,kernel,launch_of_program,weight,launches,instructions,represented"
+"""Columns of the weights: number of the launch in the workload and in the program; how often it counts; launches
+that it stands for; its wavefront instructions, and those of all that it stands for."""
 
 
 def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, ...]:
@@ -53,9 +42,8 @@ def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, 
         directory = Path(place)
         codes = _code_objects(journal, directory)
         given, kernels, weights = _list(journal, directory, codes)
-        beside = (
-            {"weights.csv": weights.encode()} if any(each.weight > 1 for each in journal.launches) else {}
-        )
+        some = any(each.launches > 1 for each in journal.launches)
+        beside = {"weights.csv": weights.encode()} if some else {}
         source = Source(
             command, f"apuflow capture {name}", kernels, True, beside, dict(_texts(journal, codes))
         )
@@ -83,33 +71,17 @@ def _check(journal: Journal) -> None:
         raise ConfigError(message, value=len(journal.launches), remedy=remedy)
 
 
-class _Addressing(NamedTuple):
-    """The code object whose kernel writes addresses into memory; None: there are none."""
-
-    path: Path | None
-
-    def dispatch(self, into: str, place: int, to: str, offset: int) -> Dispatch:
-        """A launch that writes the address of a buffer at a place of another."""
-        assert self.path is not None
-        given = Argument("buffer", into), Argument("ulong", place), Argument("buffer", to, offset)
-        return Dispatch(self.path, ADDRESSING, (1, 1, 1), (1, 1, 1), given)
-
-
 def _list(
     journal: Journal, directory: Path, codes: Mapping[int, Path]
 ) -> tuple[DispatchList, Mapping[Path, tuple[Kernel, ...]], str]:
     """The launches as a dispatch list with its files in a directory, its kernels, its launches' weights."""
     memory = _memory(journal)
-    addressing = _addressing(journal, directory, any(each.pointers for each in memory.values()))
-    paths = dict.fromkeys([*codes.values(), *filter(None, addressing)])
-    kernels = {path: tuple(map(described, read_kernels(path))) for path in paths}
+    kernels = {path: tuple(map(described, read_kernels(path))) for path in codes.values()}
     named = _names(journal, codes, kernels, memory)
     buffers, dumps = [], []
     with (directory / "data.bin").open("wb") as data:
         for key, contents in memory.items():
-            raw = _whole(contents.before)
-            for pointer in contents.pointers:
-                raw[pointer.place : pointer.place + 8] = 0
+            raw = _without_addresses(contents)
             fill = Fill("file", (data.tell(),)) if raw.any() else Fill("touch")
             if raw.any():
                 data.write(raw.tobytes().ljust(-(-len(raw) // _PAGE) * _PAGE, b"\0"))
@@ -119,34 +91,24 @@ def _list(
                 dumps.append(Dump(named[key], directory / f"{named[key]}.after"))
                 _whole(after).tofile(dumps[-1].path)
     steps: list[Dispatch | Dump] = []
-    placed: set[int] = set()
     weights = [WEIGHTS]
     for each in journal.launches:
-        for key, contents in _reached(each).items():
-            if key not in placed:
-                placed.add(key)
-                steps += [
-                    addressing.dispatch(named[key], place, named[id(to)], offset)
-                    for place, to, offset in contents.pointers
-                ]
         path = codes[id(each.code)]
         arguments = _arguments(each, find_kernel(kernels[path], each.kernel, path), named)
-        steps.append(Dispatch(path, each.kernel, each.grid, each.workgroup, arguments, each.lds))
-        weights.append(f"{len(steps)},{each.kernel},{each.number},{each.weight},{each.instructions}")
-    made = DispatchList(journal.gfx, tuple(buffers), (*steps, *dumps), data=directory / "data.bin")
+        sizes = each.grid, each.workgroup
+        steps.append(Dispatch(path, each.kernel, *sizes, arguments, each.lds, each.weight))
+        numbers = each.weight, each.launches, each.instructions, each.represented
+        weights.append(f"{len(steps)},{each.kernel},{each.number},{','.join(map(str, numbers))}")
+    places = {**{key: named[key] for key in memory}, **codes}
+    contents_of = {id(each): each for launch in journal.launches for each in (launch.code,)} | memory
+    pointers = tuple(
+        Pointer(places[key], place, named[id(to)], offset)
+        for key, contents in contents_of.items()
+        for place, to, offset in contents.pointers
+    )
+    data_file = directory / "data.bin"
+    made = DispatchList(journal.gfx, tuple(buffers), (*steps, *dumps), data=data_file, pointers=pointers)
     return made, kernels, "\n".join([*weights, ""])
-
-
-def _addressing(journal: Journal, directory: Path, needed: bool) -> _Addressing:
-    if not needed:
-        return _Addressing(None)
-    source = directory / "addresses.cl"
-    source.write_text(_ADDRESSES, encoding="utf-8")
-    code = compiled(source.name, "", journal.gfx, directory)
-    made = directory / "addresses.co"
-    made.write_bytes(code.read_bytes())
-    shutil.rmtree(code.parent)
-    return _Addressing(made)
 
 
 def _memory(journal: Journal) -> Mapping[int, Contents]:
@@ -154,24 +116,27 @@ def _memory(journal: Journal) -> Mapping[int, Contents]:
     found: dict[int, Contents] = {}
     for launch in journal.launches:
         found |= _reached(launch)
-    if sum(len(each.pointers) for each in found.values()) > _MOST_ADDRESSES:
-        raise ConfigError(
-            f"memory of the GPU holds more than {_MOST_ADDRESSES} addresses of other memory",
-            remedy="a launch writes each of them: use indices in the place of pointers",
-        )
     return found
 
 
 def _reached(launch: Launched) -> Mapping[int, Contents]:
     """What a launch is given, and what addresses in that point into."""
     found: dict[int, Contents] = {}
-    waiting = [each.contents for each in reversed(launch.addresses)]
+    waiting = [each.contents for each in (*reversed(launch.code.pointers), *reversed(launch.addresses))]
     while waiting:
         contents = waiting.pop()
         if id(contents) not in found:
             found[id(contents)] = contents
             waiting += [each.contents for each in contents.pointers]
     return found
+
+
+def _without_addresses(contents: Contents) -> Bytes:
+    """What memory held before, 0 where an address of memory stands; as long as buffers are."""
+    raw = _whole(contents.before)
+    for pointer in contents.pointers:
+        raw[pointer.place : pointer.place + 8] = 0
+    return raw
 
 
 def _whole(raw: Bytes) -> Bytes:
@@ -187,15 +152,9 @@ def _code_objects(journal: Journal, directory: Path) -> Mapping[int, Path]:
             continue
         path = found[id(launch.code)] = directory / f"kernels{len(found)}.co"
         path.write_bytes(launch.module.data)
-        loaded = load_image(path).data
-        if launch.code.before[: len(loaded)].tobytes() != loaded:
-            if addresses_in(launch.code.before, *journal.addresses).size:
-                raise ConfigError(
-                    "a variable of the program's code holds an address of the GPU's memory",
-                    value=launch.kernel,
-                    remedy="give the address as an argument of the kernel",
-                )
-            path.write_bytes(with_variables(launch.module.data, launch.code.before))
+        if not np.array_equal(launch.code.before, launch.module.initial):
+            image = _without_addresses(launch.code)
+            path.write_bytes(with_variables(launch.module.data, image, launch.module.initial))
     return found
 
 

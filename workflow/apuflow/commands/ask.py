@@ -62,6 +62,7 @@ def ask(
     from apuflow.ask.behind import behind, unchecked
     from apuflow.preflight.plan import of_preview
     from apuflow_analysis.tables.cliffs import cliff_texts
+    from apuflow_analysis.counters.program import COLUMNS as PROGRAM
     from apuflow_analysis.tables.columns import PRODUCTS
     from apuflow_analysis.tables.tables import AXES
 
@@ -72,7 +73,7 @@ def ask(
     explained = _explained(sweep) if why else []
     answer = asking.answered(sweep)
     frame = answer.frame
-    shown = tuple(column or SHOWN)
+    shown = tuple(column or (*SHOWN, *(PROGRAM if frame[PROGRAM[0]].notna().any() else ())))
     remedy = "docs/metrics.md lists counters and metrics"
     for name in shown:
         if name not in frame.columns:

@@ -15,17 +15,24 @@ from apuflow.core.gpus import gpu
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
+    from apuflow.capture.journal import Journal
     from apuflow.core.gpus import Gpu
 
 
 @app.command(rich_help_panel=KERNELS)
 def build(
-    name: str = typer.Argument(help="The program's file."),
-    hip: list[Path] = typer.Option(..., "--hip", help="A source in HIP; can be repeated."),
-    gfx: list[str] = typer.Option(["gfx90a"], help="GPU that it gets code for; can be repeated."),
-    arguments: str = typer.Option("", "--compile", help="Further arguments for clang."),
+    name: str = typer.Argument(help="The program's file; with --hipcc a directory."),
+    hip: list[Path] = typer.Option([], "--hip", help="A source in HIP, or C; can be repeated."),
+    gfx: list[str] = typer.Option(
+        [],
+        help="GPU that it gets code for; can be repeated. Default: those that --compile names, else gfx90a.",
+    ),
+    arguments: str = typer.Option("", "--compile", help="Further arguments, as hipcc takes them."),
     release: str | None = typer.Option(
         None, "--as", help="Change the code for what this release of gem5 does not execute rightly."
+    ),
+    hipcc: bool = typer.Option(
+        False, "--hipcc", help="Write a directory with bin/hipcc, for makefiles: make HIP_PATH=NAME."
     ),
 ) -> None:
     """Build a HIP program from its sources by clang, without ROCm: host code and code for GPUs.
@@ -33,14 +40,22 @@ def build(
     Headers are those of Debian's libamdhip64-dev where it is installed, else small ones of this project. The
     program runs by apuflow capture.
     """
-    from apuflow.capture.build import Build
-    from apuflow.configure import load_release
+    from apuflow.capture.options import read_line
+    from apuflow.capture.toolchain import build_for, write_toolchain
+    from apuflow.miopen.compiler import split_arguments
 
     gpus = tuple(gpu(each, "--gfx").name for each in gfx)
-    found = load_release(release) if release else None
-    defects = {each: found.instruction_defects(each) for each in gpus} if found else None
-    Build(gpus, tuple(shlex.split(arguments)), defects).program(hip, Path(name))
-    typer.echo(f"{name}: code for {', '.join(gpus)}")
+    if hipcc == bool(hip):
+        raise ConfigError("what to build", key="--hip", value=name, remedy="give sources, or --hipcc alone")
+    if hipcc:
+        write_toolchain(Path(name), gpus, release, Path())
+        typer.echo(f"{name}: bin/hipcc, bin/hipconfig, include, lib")
+        typer.echo(f"next: make HIP_PATH={Path(name).resolve()}, with the program's makefile")
+        return
+    line = read_line([*split_arguments(arguments), *map(str, hip), "-o", name])
+    made = build_for(gpus, release, Path())
+    made.run(line)
+    typer.echo(f"{name}: code for {', '.join(made.gpus_of(line))}")
     typer.echo(f"next: apuflow capture NAME -- {Path(name) if Path(name).is_absolute() else f'./{name}'}")
 
 
@@ -52,6 +67,9 @@ def capture(
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
     every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    iterations: int | None = typer.Option(
+        None, min=2, help="Record so many iterations of each outermost loop of launches."
+    ),
     fold: bool = typer.Option(
         False, "--fold", help="Record one of equal launches: same kernel, grid and executed instructions."
     ),
@@ -74,10 +92,11 @@ def capture(
     libOpenCL.so. Its host code runs as it is, with the results of the kernels. Prints what was executed, and
     the recorded bytes.
     """
-    from apuflow.capture.device import Choice, Device
+    from apuflow.capture.device import Device
     from apuflow.capture.hip import hip_library
     from apuflow.capture.observed import ObservedDevice, tool_variables
     from apuflow.capture.opencl import loader_variables
+    from apuflow.capture.selection import Choice
     from apuflow.capture.server import run
     from apuflow.capture.writer import write
     from apuflow.configure.loading import check_new_name
@@ -88,7 +107,7 @@ def capture(
     data = _program(command[0])
     if opencl is None:
         opencl = b"libOpenCL.so" in data and not rocm
-    choice = Choice(kernel, every, fold, first, execute, limit)
+    choice = Choice(kernel, every, iterations, fold, first, execute, limit)
     made = ObservedDevice if rocm else Device
     device = made(chosen or _first_gpu(data, opencl=opencl), choice, compute_units)
     libraries = [] if opencl or rocm else [hip_library(Path())]
@@ -110,13 +129,22 @@ def capture(
     typer.echo(f"{name} on {journal.gfx}: {many(journal.count, 'launch', 'launches')}{seconds}")
     size = sum(each.stat().st_size for each in files)
     typer.echo(f"{many(len(journal.launches), 'launch', 'launches')} recorded, {size:,} bytes")
-    if (stand_for := sum(each.weight for each in journal.launches)) > len(journal.launches):
-        weighted = sum(each.weight * each.instructions for each in journal.launches)
-        share = f", {weighted / journal.instructions:.1%} of the instructions" if journal.instructions else ""
-        typer.echo(f"with their weights they stand for {many(stand_for, 'launch', 'launches')}{share}")
+    if (stand_for := sum(each.launches for each in journal.launches)) > len(journal.launches):
+        typer.echo(f"they stand for {many(stand_for, 'launch', 'launches')}{_shares(journal)}")
     for path in files:
         typer.echo(f"  {path}")
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
+
+
+def _shares(journal: Journal) -> str:
+    """How much of the program's instructions recorded launches stand for."""
+    if not journal.instructions:
+        return ""
+    all_of = sum(each.represented for each in journal.launches) / journal.instructions
+    equal = sum(each.equal for each in journal.launches) / journal.instructions
+    return (
+        f" and {all_of:.1%} of the instructions; {equal:.1%} are of launches with as many as the recorded one"
+    )
 
 
 def _program(name: str) -> bytes:

@@ -171,6 +171,11 @@ class LaunchFile(Model):
     offset: ListOf[Expression] = Field(
         (), max_length=3, description="OpenCL: numbers of the first work-item; left out: 0"
     )
+    weight: float = Field(
+        1,
+        ge=0,
+        description="how often it counts in the cycles of the whole program, whose other launches are left out",
+    )
     compile: str | None = Field(None, description="arguments for clang; left out: `compile` above")
     repeat: Repeat = Field(
         1,
@@ -222,6 +227,23 @@ class LaunchFile(Model):
             raise ValueProblem(what, key=f"{key}.offset", value=self.offset, remedy=remedy)
 
 
+class PointerFile(Model):
+    """The address of a buffer in memory before the first launch: in a buffer, or in a variable of code."""
+
+    buffer: Identifier | None = Field(None, description="the buffer that holds it")
+    source: FileBeside | None = Field(None, description="in its place: the code object that does")
+    place: int = Field(ge=0, description="bytes from the buffer's first, or in the loaded code object")
+    to: Identifier = Field(description="the buffer whose address it is")
+    offset: int = Field(0, ge=0, description="bytes from its beginning")
+
+    @model_validator(mode="after")
+    def _one(self) -> PointerFile:
+        if (self.buffer is None) == (self.source is None):
+            message, remedy = "an address stands in one thing", "buffer or source"
+            raise ValueProblem(message, value=self.buffer, remedy=remedy)
+        return self
+
+
 OPTIONS = ("num_warps", "num_stages", "matrix_instr_nonkdim", "waves_per_eu")
 """Of a Triton launch, with the names that Triton has for them."""
 
@@ -244,6 +266,9 @@ class KernelsFile(Model):
     )
     buffers: dict[Identifier, BufferFile] = Field(
         default_factory=dict, description="memory, by name; IREE: left out"
+    )
+    addresses: ListOf[PointerFile] = Field(
+        (), description="of buffers, in other buffers or in variables of code objects"
     )
     launches: ListOf[LaunchFile] = Field((), description="in order; IREE: left out")
     entry: Text | None = Field(None, description="IREE: function of the model; left out: the only one")
@@ -274,7 +299,7 @@ class KernelsFile(Model):
 
     def _check_model(self) -> None:
         """Raise ValueProblem for keys that a model, or anything else, does not take, or lacks."""
-        for name in ("buffers", "launches", "outputs") if self.is_model else ("entry", "inputs"):
+        for name in ("buffers", "addresses", "launches", "outputs") if self.is_model else ("entry", "inputs"):
             if name in self.model_fields_set:
                 what = "IREE makes them of the model" if self.is_model else "for models (.mlir, .onnx)"
                 raise ValueProblem(what, key=name, value=getattr(self, name), remedy="leave it out")
@@ -298,6 +323,10 @@ class KernelsFile(Model):
                 remedy = f"one of {', '.join(ELEMENT_TYPES)}, or a parameter that has one"
                 key = f"buffers.{name}.type"
                 raise ValueProblem("not a type of elements", key=key, value=buffer.type, remedy=remedy)
+        for place, each in enumerate(self.addresses):
+            for name in {each.to, each.buffer} - {None, *self.buffers}:
+                remedy = f"buffers: {', '.join(self.buffers)}"
+                raise ValueProblem("not a buffer", key=f"addresses.{place}", value=name, remedy=remedy)
         for name in set(self.outputs) - set(self.buffers):
             remedy = f"buffers: {', '.join(self.buffers)}"
             raise ValueProblem("not a buffer", key="outputs", value=name, remedy=remedy)

@@ -20,7 +20,7 @@ from apuflow.core.expression import evaluate, positive, text_with
 from apuflow.kernels import triton_launch
 from apuflow.kernels.element_types import ELEMENT_TYPES, TRITON_TYPES, ElementType
 from apuflow.kernels.iree_model import ModelProgram, model_program, read_model
-from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch
+from apuflow.kernels.program import Code, Fill, FillKind, Given, OwnBuffer, OwnLaunch, Pointer
 from apuflow.kernels.sources import check_gpu, language, source_identity
 from apuflow.miopen.launch import Extent
 
@@ -93,6 +93,35 @@ def own_launches(
         made = None
 
 
+def own_pointers(
+    spec: KernelsFile, gfx: str, memory: Sequence[OwnBuffer], launches: Sequence[OwnLaunch], directory: Path
+) -> Iterator[Pointer]:
+    """The addresses that stand in memory.
+
+    Raises:
+        ConfigError: one does not fit, or no launch uses the code object that it is in.
+    """
+    buffers = {each.name: each for each in memory}
+    codes = {each.code.source: each.code for each in launches}
+    for number, each in enumerate(spec.addresses):
+        key = f"addresses.{number}"
+        if each.offset > buffers[each.to].size:
+            size = f"{buffers[each.to].size:,} bytes"
+            raise ConfigError(f"{each.to} has {size}", key=f"{key}.offset", value=each.offset)
+        if each.buffer is not None:
+            if each.place + 8 > buffers[each.buffer].size:
+                size = f"{buffers[each.buffer].size:,} bytes"
+                raise ConfigError(f"{each.buffer} has {size}", key=f"{key}.place", value=each.place)
+            yield Pointer(each.buffer, each.place, each.to, each.offset)
+            continue
+        source = directory / text_with(each.source or "", {"gfx": gfx}, f"{key}.source")
+        if source not in codes:
+            known = ", ".join(sorted({path.name for path in codes}))
+            remedy = f"one of {known}"
+            raise ConfigError("no launch uses it", key=f"{key}.source", value=each.source, remedy=remedy)
+        yield Pointer(codes[source], each.place, each.to, each.offset)
+
+
 class _Repetition(NamedTuple):
     """What a launch of the file is read with; ``names``: numbers of its expressions."""
 
@@ -140,7 +169,7 @@ def _of_file(spec: KernelsFile, each: LaunchFile, now: _Repetition, key: str) ->
         compiled = triton_launch.compile_arguments(now.root / source, made, given, buffers, key)
         x, y, z = _extent(each.grid, now.names, f"{key}.grid")
         grid, workgroup = (x * made.workgroup, y, z), (made.workgroup, 1, 1)
-        return OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given)
+        return OwnLaunch(Code(source, compiled), each.kernel, grid, workgroup, given, weight=each.weight)
     arguments, place = (spec.compile, "compile") if each.compile is None else (each.compile, f"{key}.compile")
     code = Code(source, text_with(arguments, {**now.parameters, "gfx": now.gfx}, place))
     return _launch(each, code, now.names, given, key)
@@ -186,7 +215,7 @@ def _launch(
     if min(x, y, z) < 0:
         value = ", ".join(map(str, (x, y, z)))
         raise ConfigError("work-items have no negative numbers", key=f"{key}.offset", value=value)
-    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds, (x, y, z))
+    return OwnLaunch(code, spec.kernel, grid, workgroup, given, lds, (x, y, z), spec.weight)
 
 
 def _triton(spec: LaunchFile, parameters: Mapping[str, int | str], key: str) -> triton_launch.TritonLaunch:

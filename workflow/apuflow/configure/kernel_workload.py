@@ -14,7 +14,7 @@ from typing_extensions import override
 from apuflow.configure import yaml_source
 from apuflow.configure.base import Model
 from apuflow.configure.kernel_file import ContentsFile, KernelsFile
-from apuflow.configure.kernel_program import own_buffers, own_launches, own_model
+from apuflow.configure.kernel_program import own_buffers, own_launches, own_model, own_pointers
 from apuflow.configure.meant import meant_key
 from apuflow.configure.work import Work, value_part
 from apuflow.configure.workload import Note, Workload
@@ -95,6 +95,12 @@ class KernelsWork(Work):
         except ApuflowError:
             return True
 
+    @override
+    def weights(self, compute_units: int, gfx: str) -> tuple[float, ...]:
+        if all(each.weight == 1 for each in self.spec.launches):
+            return ()
+        return tuple(each.weight for each in self.program(compute_units, gfx).launches)
+
     def execute(self, compute_units: int, gfx: str, total: int) -> None:
         """Execute its launches for :meth:`previewed`, at most ``total`` wavefront instructions of them.
 
@@ -139,6 +145,7 @@ class KernelsWork(Work):
         launches = tuple(own_launches(self.spec, names, gfx, buffers, self.directory, self.root))
         return OwnProgram(
             *(self.name, buffers, launches, self.spec.outputs, reference, tolerance, names),
+            pointers=tuple(own_pointers(self.spec, gfx, buffers, launches, self.directory)),
         )
 
 

@@ -82,6 +82,11 @@ class Work(ABC):
         del compute_units, gfx
         return True
 
+    def weights(self, compute_units: int, gfx: str) -> tuple[float, ...]:
+        """How often each launch counts in the whole program that it was recorded from; none: there is none."""
+        del compute_units, gfx
+        return ()
+
     def not_compiled(self, gfx: str) -> ConfigError | None:
         """Why no compiler of its kernels makes code for a GPU; None: as far as is known, all do."""
         del gfx

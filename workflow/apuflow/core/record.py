@@ -132,6 +132,11 @@ class LaunchRecord(Part):
     kept_whole: str | None = Field(
         None, description="why all workgroups were launched where the sweep asked for fewer"
     )
+    weight: float | None = Field(
+        None,
+        ge=0,
+        description="how often it counts in the program of which some launches are recorded; None: once",
+    )
 
     @model_validator(mode="after")
     def _same_dimensions(self) -> LaunchRecord:

@@ -134,6 +134,7 @@ class OwnKernels(Program[KernelsWorkload]):
                 workgroup=launch.workgroup,
                 changed=changes[launch.code],
                 matrix=matrix[launch.code].get(launch.kernel),
+                weight=None if launch.weight == 1 else launch.weight,
             )
             for launch in program.launches
         )

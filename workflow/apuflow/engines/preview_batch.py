@@ -23,7 +23,9 @@ from apuflow.core.record import BatchRecord, PreviewProvenance, Status, now
 from apuflow.core.words import many
 from apuflow.rocblas.call import changed, library_of
 from apuflow_analysis.counters.matrix import COLUMNS as TYPES
-from apuflow_analysis.tables.columns import MACHINE, NOT_OPTIONS, UNMEASURED
+from apuflow_analysis.counters.program import COLUMNS as PROGRAM
+from apuflow_analysis.counters.program import Counted, program_time
+from apuflow_analysis.tables.columns import INTERVAL, MACHINE, NOT_OPTIONS, UNMEASURED
 
 _OPTIONS = tuple(column.name for column in MACHINE if column.name not in NOT_OPTIONS)
 
@@ -87,6 +89,7 @@ def batch_columns(points: Sequence[Point], processes: int = 1) -> dict[str, Sequ
     _execute(points, processes)
     found = preview.columns(points, option_rules.defaults(preview.RELEASE), processes)
     reasons = found.pop("unmeasured")
+    found |= _programs(points)
     options = [point.options for point in points]
     given: dict[str, Sequence[Any] | NDArray[Any]] = {
         "point": [point.id for point in points],
@@ -138,6 +141,25 @@ def _preview_each(points: Sequence[Point]) -> None:
     for point in points:
         with suppress(ApuflowError):
             point.previewed()
+
+
+def _programs(points: Sequence[Point]) -> dict[str, NDArray[Any]]:
+    """Cycles of the programs of which these points have some launches; no column where there are none."""
+    weights = {point.id: point.work.weights(point.compute_units, point.gfx) for point in points}
+    some = [point for point in points if weights[point.id]]
+    if not some:
+        return {}
+    defaults = option_rules.defaults(preview.RELEASE)
+    frame = preview.kernels_frame(some, defaults, with_interval=True)
+    found = {}
+    for place, rows in frame.groupby("point", sort=False):
+        named = zip(rows["kernel"], weights[str(place)], strict=True)
+        numbers = rows[["gpu_cycles", *INTERVAL, "instructions"]].to_numpy()
+        launches = (Counted(*each, *row) for each, row in zip(named, numbers.tolist(), strict=True))
+        found[place] = program_time(launches)
+    nothing = (np.nan,) * len(PROGRAM)
+    table = np.array([found.get(point.id, nothing) for point in points])
+    return dict(zip(PROGRAM, table.T, strict=True))
 
 
 def _flags(point: Point, reason: str, matrix: bool) -> str:

@@ -6,7 +6,7 @@ Source: LLVM's "User Guide for AMDGPU Backend", kernel descriptor and initial ke
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,12 +71,14 @@ class Image:
         gfx: GPU that it was compiled for.
         data: its sections, from address 0.
         kernels: by name.
+        relocations: places of variables that hold addresses, and what each is from the first byte.
     """
 
     isa: IsaName
     gfx: str
     data: bytes
     kernels: Mapping[str, Start]
+    relocations: tuple[tuple[int, int], ...] = ()
 
 
 def load_image(path: Path) -> Image:
@@ -112,7 +114,21 @@ def load_image(path: Path) -> Image:
         raise EngineError(
             f"not a whole code object: {error}", file=path, remedy="remove it and build again"
         ) from None
-    return Image(isa, gfx, image, kernels)
+    return Image(isa, gfx, image, kernels, tuple(_relocations(data, table, len(image), path)))
+
+
+def _relocations(
+    data: bytes, table: Sequence[elf.Section], size: int, path: Path
+) -> Iterator[tuple[int, int]]:
+    for each in elf.relocations(data, table):
+        if each.kind != elf.RELATIVE64 or not 0 <= each.place <= size - 8:
+            raise EngineError(
+                "a variable holds the address of something that is not in the code object",
+                file=path,
+                value=f"relocation {each.kind & 0xFFFFFFFF} at {each.place:#x}",
+                remedy="link the code object whole",
+            )
+        yield each.place, each.addend
 
 
 def _mapped(data: bytes, table: Sequence[elf.Section]) -> bytes:

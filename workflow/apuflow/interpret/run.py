@@ -140,6 +140,8 @@ class Machine:
     def _program(self, number: int) -> Program:
         image, place = self.images[number], self.memory.places[f"code object {number}"]
         self.memory.view(place.name)[: len(image.data)] = np.frombuffer(image.data, np.uint8)
+        for at, inside in image.relocations:
+            self.memory.put_address(place.name, at, place.address + inside)
         words = np.frombuffer(image.data[: len(image.data) // 4 * 4], np.uint32).tolist()
         return Program(words, place.address, image.isa)
 

@@ -48,11 +48,18 @@ class Memory:
     Args:
         sizes: bytes of each buffer, by its name.
         data: where they lie, its first byte at address ``base``; None: as many bytes as they need.
+        distinct: no two numbers of 32 bits that are below 2**31 look like an address.
     """
 
     def __init__(
-        self, sizes: Mapping[str, int], data: NDArray[np.uint8] | None = None, base: int = _BASE
+        self,
+        sizes: Mapping[str, int],
+        data: NDArray[np.uint8] | None = None,
+        base: int = _BASE,
+        *,
+        distinct: bool = False,
     ) -> None:
+        self._distinct = distinct
         self.places: dict[str, Place] = {}
         self.deferred: Deferred | None = None
         """Where only a launch's slice is computed."""
@@ -70,7 +77,10 @@ class Memory:
 
     def add(self, name: str, size: int) -> Place:
         """One more buffer, behind all that have been; raises EngineError where no room is left."""
-        first, end = self._end, self._end + _reserved(size)
+        first = self._end
+        if self._distinct:
+            first += max(0, (1 << 31) - (self.base + first & 0xFFFFFFFF))
+        end = first + _reserved(size)
         if end > len(self.bytes):
             raise EngineError("no memory is left", key=name, value=f"{size:,} bytes")
         self.limits[first >> 12 : first + size + _PAGE - 1 >> 12] = first + size
@@ -98,6 +108,10 @@ class Memory:
         """The bytes of a buffer; what is written there is seen by the kernels."""
         place = self.places[name]
         return self.bytes[place.address - self.base :][: place.size]
+
+    def put_address(self, name: str, place: int, address: int) -> None:
+        """Write an address at a place of a buffer."""
+        self.view(name)[place : place + 8] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)
 
     def offsets(self, addresses: NDArray[Any], size: int) -> NDArray[np.int64]:
         """Where addresses stand in ``bytes``.

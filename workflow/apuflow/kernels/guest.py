@@ -18,7 +18,15 @@ from apuflow.kernels.program import (
     initial_value,
 )
 from apuflow.kernels.reference import made_contents
-from apuflow.launcher.dispatch_list import Buffer, Contents, Dispatch, DispatchList, Dump, Statistics
+from apuflow.launcher.dispatch_list import (
+    Buffer,
+    Contents,
+    Dispatch,
+    DispatchList,
+    Dump,
+    Pointer,
+    Statistics,
+)
 from apuflow.launcher.plan import PAGE, output_file
 
 DATA: Final = "data.bin"
@@ -71,6 +79,10 @@ def own_guest(
         (*dispatches, *(dumps if outputs else ())),
         statistics=statistics,
         data=Path(DATA) if data else None,
+        pointers=tuple(
+            Pointer(each.into if isinstance(each.into, str) else objects[each.into], *each[1:])
+            for each in program.pointers
+        ),
     )
     return OwnGuest(contents, data or None)
 

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from apuflow.core.errors import ConfigError
 from apuflow.kernels.element_types import ELEMENT_BYTES, NUMPY_TYPES, ElementType
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, KernelsBySource, Parameter, find_kernel
-from apuflow.launcher.dispatch_list import FROM_FILE, SCALARS, Argument, Buffer, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import (
+    FROM_FILE,
+    SCALARS,
+    Argument,
+    Buffer,
+    Dispatch,
+    DispatchList,
+    Dump,
+    Pointer,
+)
 
 Document: TypeAlias = dict[str, Any]
 _SIZES: Final = {"buffer": 8, **{name: struct.calcsize(code) for name, (_, code) in SCALARS.items()}}
@@ -123,9 +132,14 @@ def document(
             launch["source"] = objects[dispatch.object]
         if arguments := (compiled or {}).get(dispatch.object):
             launch["compile"] = re.sub(r"[{}]", r"\g<0>\g<0>", arguments)
+        if dispatch.weight != 1:
+            launch["weight"] = int(dispatch.weight) if dispatch.weight.is_integer() else dispatch.weight
         count = len(list(same))
         launches.append(launch | ({"repeat": count} if count > 1 else {}))
-    made: Document = {"source": next(iter(objects.values())), "buffers": buffers, "launches": launches}
+    made: Document = {"source": next(iter(objects.values())), "buffers": buffers}
+    if given.pointers:
+        made["addresses"] = [_pointer(each, objects) for each in given.pointers]
+    made["launches"] = launches
     if recorded:
         made |= {"outputs": list(recorded), "reference": "reference.py"}
         kinds = {name: NUMPY_TYPES[types[name]] for name in recorded}
@@ -242,6 +256,12 @@ def _launch(dispatch: Dispatch, kernel: Kernel, types: Mapping[str, ElementType]
     if any(offset):
         made["offset"] = offset[:dimensions]
     return made | ({"lds": dispatch.lds} if dispatch.lds and not pointers else {})
+
+
+def _pointer(each: Pointer, objects: Mapping[Path, str]) -> Document:
+    into = {"buffer": each.into} if isinstance(each.into, str) else {"source": objects[each.into]}
+    offset = {"offset": each.offset} if each.offset else {}
+    return {**into, "place": each.place, "to": each.to, **offset}
 
 
 def _hidden(kind: str, kernel: Kernel, block: Block) -> int:

@@ -65,6 +65,9 @@ def interpret_list(
     machine = Machine({buffer.name: buffer.size for buffer in contents.buffers}, images)
     for buffer in contents.buffers:
         machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
+    for each in contents.pointers:
+        into = each.into if isinstance(each.into, str) else f"code object {codes.index(each.into)}"
+        machine.memory.put_address(into, each.place, machine.memory.places[each.to].address + each.offset)
     executed: list[Executed] = []
     traced: list[Traced] = []
     dumps: dict[Path, NDArray[np.uint8]] = {}

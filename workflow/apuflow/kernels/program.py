@@ -102,6 +102,7 @@ class OwnLaunch:
         code: what has the kernel.
         lds: bytes of LDS behind the kernel's own that no argument points to (HIP: ``extern __shared__``).
         offset: of the first work-item's numbers (OpenCL: ``global_work_offset``).
+        weight: how often its cycles count in the whole program of which launches are recorded.
     """
 
     code: Code
@@ -111,6 +112,21 @@ class OwnLaunch:
     arguments: tuple[Given, ...]
     lds: int = 0
     offset: Extent = (0, 0, 0)
+    weight: float = field(default=1.0, compare=False)
+
+
+class Pointer(NamedTuple):
+    """The address of buffer ``to``, plus ``offset`` bytes, in memory before the first launch.
+
+    Attributes:
+        into: the buffer that holds it, or the code with a variable that does.
+        place: bytes from the buffer's first, or in the loaded code object.
+    """
+
+    into: str | Code
+    place: int
+    to: str
+    offset: int = 0
 
 
 class Output(NamedTuple):
@@ -166,6 +182,7 @@ class OwnProgram:
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     model: Model | None = None
     views: Mapping[str, Output] = field(default_factory=dict)
+    pointers: tuple[Pointer, ...] = ()
 
     @property
     def compared(self) -> bool:

@@ -142,7 +142,11 @@ class Argument:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One kernel launch: grid and workgroup in work-items; ``lds``: bytes beside the kernel's own."""
+    """One kernel launch: grid and workgroup in work-items; ``lds``: bytes beside the kernel's own.
+
+    Attributes:
+        weight: how often it counts in the whole program that it was recorded from; the guest does not know it.
+    """
 
     object: Path
     kernel: str
@@ -150,6 +154,7 @@ class Dispatch:
     workgroup: tuple[int, int, int]
     arguments: tuple[Argument, ...]
     lds: int = 0
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,22 @@ class Dump:
 
     buffer: str
     path: Path
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The address of a buffer that stands in memory before the first dispatch.
+
+    Attributes:
+        into: the buffer that holds it, or the code object with a variable that does.
+        place: of the address, in bytes: in the buffer, or in the loaded code object.
+        to: the buffer whose address it is, plus ``offset`` bytes.
+    """
+
+    into: str | Path
+    place: int
+    to: str
+    offset: int = 0
 
 
 Statistics: TypeAlias = Literal["run", "reset", "dispatch"]
@@ -172,6 +193,7 @@ class DispatchList:
         statistics: handling of gem5's: none (``run``), ``reset`` before each dispatch, or also a block after
         it (``dispatch``).
         data: the file that contents come from.
+        pointers: addresses in buffers and in code objects.
     """
 
     device: str
@@ -179,6 +201,7 @@ class DispatchList:
     steps: tuple[Dispatch | Dump, ...]
     statistics: Statistics = "run"
     data: Path | None = None
+    pointers: tuple[Pointer, ...] = ()
 
     @property
     def dispatches(self) -> tuple[Dispatch, ...]:
@@ -198,6 +221,10 @@ class DispatchList:
             lines.append(f"data {guest_path(self.data)}")
         lines += [f"object {guest_path(path)}" for path in objects]
         lines += [buffer.line() for buffer in self.buffers]
+        for each in self.pointers:
+            named = isinstance(each.into, str)
+            words = ["address", each.into] if named else ["variable", objects.index(Path(each.into))]
+            lines.append(" ".join(map(str, [*words, each.place, each.to, each.offset])))
         for step in self.steps:
             match step:
                 case Dispatch():

@@ -17,6 +17,7 @@ from apuflow.launcher.dispatch_list import (
     Dispatch,
     DispatchList,
     Dump,
+    Pointer,
 )
 
 _SCALARS: Final = {"u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong"}
@@ -76,6 +77,7 @@ class _Reader:
     objects: list[Path] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     steps: list[Dispatch | Dump] = field(default_factory=list)
+    pointers: list[Pointer] = field(default_factory=list)
     due: int = 0
     ended: bool = False
 
@@ -102,6 +104,8 @@ class _Reader:
                 self._argument(kind, values)
             case "dump", [word, file]:
                 self.steps.append(Dump(self._named(word).name, self.path.parent / file))
+            case "address" | "variable", [into, place, to, *offset] if len(offset) < 2:
+                self._pointer(name, into, _number(place), to, _number(*offset) if offset else 0)
             case "end", []:
                 self.ended = True
             case word, _ if word in _WITHOUT_MEANING:
@@ -142,6 +146,12 @@ class _Reader:
             raise ValueError("a grid or workgroup size is 0, or a workgroup has more than 1024 work-items")
         self.steps.append(Dispatch(code, kernel, (gx, gy, gz), (wx, wy, wz), (), *lds))
 
+    def _pointer(self, kind: str, into: str, place: int, to: str, offset: int) -> None:
+        if offset > self._named(to).size or (kind == "address" and place + 8 > self._named(into).size):
+            raise ValueError("an address does not fit there, or lies behind its buffer")
+        where = into if kind == "address" else self._object(_number(into))
+        self.pointers.append(Pointer(where, place, to, offset))
+
     def _argument(self, kind: str, values: list[str]) -> None:
         if not self.due:
             raise ValueError("an argument more than its dispatch says")
@@ -167,7 +177,10 @@ class _Reader:
         ):
             if not present:
                 raise _wrong(self.path, lines, what, "")
-        return DispatchList(self.device, tuple(self.buffers), tuple(self.steps), data=self.data)
+        pointers = tuple(self.pointers)
+        return DispatchList(
+            self.device, tuple(self.buffers), tuple(self.steps), data=self.data, pointers=pointers
+        )
 
 
 def _number(word: str, limit: int = (1 << 32) - 1) -> int:

@@ -16,12 +16,15 @@ from apuflow.core.errors import EngineError
 from apuflow.core.gpus import GPUS
 
 _AMDGPU: Final = 224
-PROGBITS, NOTES, NOBITS, DYNAMIC_SYMBOLS = 1, 7, 8, 11
+PROGBITS, RELOCATIONS, NOTES, NOBITS, DYNAMIC_SYMBOLS = 1, 4, 7, 8, 11
+RELATIVE64: Final = 13
+"""R_AMDGPU_RELATIVE64: the loaded object's address plus a number."""
 ALLOCATED, EXECUTABLE = 2, 4
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
+_RELOCATION: Final = struct.Struct("<QQq")
 _DESCRIPTOR_BYTES = 64
 _MACHINES: Final = {gpu.elf_machine: gpu.name for gpu in GPUS.values()}
 
@@ -68,6 +71,20 @@ class Symbol(NamedTuple):
     size: int
 
 
+class Relocation(NamedTuple):
+    """A variable that holds an address when the object is loaded.
+
+    Attributes:
+        place: of the variable, in memory. kind: low half R_AMDGPU_..., high half the number of a symbol.
+        offset: of this entry in the file.
+    """
+
+    place: int
+    kind: int
+    addend: int
+    offset: int
+
+
 def header(data: bytes) -> Header:
     """The file's header."""
     return Header(*_HEADER.unpack_from(data))
@@ -92,6 +109,17 @@ def symbols(data: bytes, table: Sequence[Section]) -> Iterator[Symbol]:
             name, _info, _other, _index, value, size = _SYMBOL.unpack_from(data, place)
             begin = strings + name
             yield Symbol(data[begin : data.index(b"\0", begin)].decode(), value, size)
+
+
+def relocations(data: bytes, table: Sequence[Section]) -> Iterator[Relocation]:
+    """The relocations of a loaded object, without those of kind 0."""
+    for section in table:
+        if section.kind != RELOCATIONS or not section.flags & ALLOCATED:
+            continue
+        for place in range(section.offset, section.offset + section.size, _RELOCATION.size):
+            found = Relocation(*_RELOCATION.unpack_from(data, place), place)
+            if found.kind:
+                yield found
 
 
 def file_offset(table: Sequence[Section], address: int) -> int:

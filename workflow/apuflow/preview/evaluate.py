@@ -152,13 +152,18 @@ def collect(points: Sequence[PointLike], defaults: Mapping[str, Scalar | None]) 
 
 
 def kernels_frame(
-    points: Sequence[PointLike], defaults: Mapping[str, Scalar | None], *, with_coverage: bool = False
+    points: Sequence[PointLike],
+    defaults: Mapping[str, Scalar | None],
+    *,
+    with_coverage: bool = False,
+    with_interval: bool = False,
 ) -> pd.DataFrame:
     """Counters of each launch of each point. Arguments and errors are those of ``run``.
 
     Args:
         with_coverage: add ``away``, the half width of the interval of the cycles, as a logarithm, where the
             launch is outside of what the preview was measured on; else 0.
+        with_interval: add ``gpu_cycles_low`` and ``gpu_cycles_high`` of one of them.
 
     Returns:
         one row per point and launch, in launch order: point, layer and its kind, direction, kernel,
@@ -176,6 +181,11 @@ def kernels_frame(
     }
     launched = batch.launched[pair]
     away = {"away": _away(batch, found, modelled)[pair]} if with_coverage else {}
+    if with_interval:
+        kernels = batch.launched.map(attrgetter("kernel"))
+        covered = coverage(kernels, found.bounds, found.launches.machines, modelled)
+        away |= {"gpu_cycles_low": counters["gpu_cycles"] * covered.low[pair]}
+        away |= {"gpu_cycles_high": counters["gpu_cycles"] * covered.high[pair]}
     return pd.DataFrame(
         {
             "point": [batch.points[k] for k in owner],

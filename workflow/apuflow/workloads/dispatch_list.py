@@ -177,6 +177,8 @@ def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsByCod
             same = np.array_equal(*before)
         if theirs.size != ours.size or not same:
             yield f"buffer {theirs.name} would hold something else"
+    if _pointers(given) != _pointers(guest.contents):
+        yield "addresses in memory would be others"
     launches = zip(given.dispatches, guest.contents.dispatches, strict=True)
     for number, (wanted, sent) in enumerate(launches, 1):
         want, have = packed(wanted.arguments), packed(sent.arguments)
@@ -188,3 +190,12 @@ def _differences(given: DispatchList, program: OwnProgram, kernels: KernelsByCod
             yield f"launch {number} of {wanted.kernel} gets addresses that its kernel does not take"
         if (wanted.grid, wanted.workgroup, wanted.lds) != (sent.grid, sent.workgroup, sent.lds):
             yield f"launch {number} of {wanted.kernel} has LDS that its arguments do not point to"
+
+
+def _pointers(given: DispatchList) -> list[tuple[object, int, str, int]]:
+    """Addresses in memory, code objects by their number."""
+    numbers = {path: number for number, path in enumerate(dict.fromkeys(d.object for d in given.dispatches))}
+    return [
+        (each.into if isinstance(each.into, str) else numbers[each.into], each.place, each.to, each.offset)
+        for each in given.pointers
+    ]

@@ -1,7 +1,49 @@
 /* Memory: host and GPU have the same, so a copy is memmove within the piece that an address is in. */
 #include "hip.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+struct registered {
+    char *host, *gpu;
+    size_t bytes;
+    struct registered *next;
+};
+
+static struct registered *registered;
+
+static struct registered *registered_at(const void *address, int gpu)
+{
+    struct registered *each = registered;
+    while (each && (size_t)((const char *)address - (gpu ? each->gpu : each->host)) >= each->bytes)
+        each = each->next;
+    return each;
+}
+
+void *registered_on_gpu(const void *host)
+{
+    struct registered *found = registered_at(host, 0);
+    return found ? found->gpu + ((const char *)host - found->host) : (void *)host;
+}
+
+void *registered_on_host(const void *gpu)
+{
+    struct registered *found = registered_at(gpu, 1);
+    return found ? found->host + ((const char *)gpu - found->gpu) : (void *)gpu;
+}
+
+void registered_to_gpu(void)
+{
+    for (struct registered *each = registered; each; each = each->next)
+        memcpy(each->gpu, each->host, each->bytes);
+}
+
+void registered_to_host(void)
+{
+    for (struct registered *each = registered; each; each = each->next)
+        if (memcmp(each->host, each->gpu, each->bytes)) /* it may be read-only */
+            memcpy(each->host, each->gpu, each->bytes);
+}
 
 static hipError_t allocate(void **memory, size_t bytes, enum memory kind)
 {
@@ -61,6 +103,33 @@ API hipError_t hipFreeAsync(void *memory, hipStream_t stream)
     return hipFree(memory);
 }
 
+API hipError_t hipHostRegister(void *host, size_t bytes, unsigned int flags)
+{
+    (void)flags;
+    if (!host || !bytes)
+        return done(hipErrorInvalidValue);
+    if (registered_at(host, 0) || registered_at((char *)host + bytes - 1, 0))
+        return done(hipErrorHostMemoryAlreadyRegistered);
+    struct registered *made = calloc(1, sizeof *made);
+    *made = (struct registered){host, device_alloc(bytes, HOST_MEMORY), bytes, registered};
+    if (!made->gpu)
+        return done(hipErrorOutOfMemory);
+    registered = made;
+    return done(hipSuccess);
+}
+
+API hipError_t hipHostUnregister(void *host)
+{
+    for (struct registered **at = &registered, *found; (found = *at); at = &found->next)
+        if (found->host == host) {
+            *at = found->next;
+            device_free(found->gpu);
+            free(found);
+            return done(hipSuccess);
+        }
+    return done(hipErrorHostMemoryNotRegistered);
+}
+
 /* Whether so many bytes from an address are memory of the program: all of a piece of the GPU's, or the host's. */
 static int usable(const void *address, size_t bytes)
 {
@@ -78,7 +147,7 @@ API hipError_t hipMemcpy(void *out, const void *in, size_t bytes, hipMemcpyKind 
         return done(hipErrorInvalidMemcpyDirection);
     if (!usable(out, bytes) || !usable(in, bytes))
         return done(hipErrorInvalidValue);
-    memmove(out, in, bytes);
+    memmove(registered_on_host(out), registered_on_host(in), bytes);
     return done(hipSuccess);
 }
 ALSO(hipMemcpy, hipMemcpy_spt)
@@ -129,6 +198,7 @@ static hipError_t fill(void *out, size_t pitch, const void *value, size_t size, 
         char *at = (char *)out + row * pitch;
         if (!usable(at, size * count))
             return done(hipErrorInvalidValue);
+        at = registered_on_host(at);
         for (size_t i = 0; i < count; i++)
             memcpy(at + i * size, value, size);
     }
@@ -139,7 +209,7 @@ API hipError_t hipMemset(void *out, int value, size_t bytes)
 {
     if (!usable(out, bytes))
         return done(hipErrorInvalidValue);
-    memset(out, value, bytes);
+    memset(registered_on_host(out), value, bytes);
     return done(hipSuccess);
 }
 ALSO(hipMemset, hipMemset_spt)
@@ -180,12 +250,13 @@ FILL(hipMemsetD32, int)
 API hipError_t hipPointerGetAttributes(hipPointerAttribute_t *found, const void *address)
 {
     struct place place;
-    if (!device_find(address, &place))
+    void *gpu = registered_on_gpu(address);
+    if (!device_find(gpu, &place))
         return done(hipErrorInvalidValue);
     *found = (hipPointerAttribute_t){
         .memoryType = place.kind == HOST_MEMORY ? hipMemoryTypeHost : hipMemoryTypeDevice,
-        .devicePointer = (void *)address,
-        .hostPointer = place.kind == DEVICE_MEMORY ? NULL : (void *)address,
+        .devicePointer = gpu,
+        .hostPointer = place.kind == DEVICE_MEMORY ? NULL : registered_on_host(address),
         .isManaged = place.kind == MANAGED_MEMORY,
     };
     return done(hipSuccess);
@@ -209,16 +280,16 @@ API hipError_t hipHostGetDevicePointer(void **found, void *host, unsigned int fl
 {
     struct place place;
     (void)flags;
-    if (!device_find(host, &place) || place.kind == DEVICE_MEMORY)
+    *found = registered_on_gpu(host);
+    if (!device_find(*found, &place) || place.kind == DEVICE_MEMORY)
         return done(hipErrorInvalidValue);
-    *found = host;
     return done(hipSuccess);
 }
 
 API hipError_t hipHostGetFlags(unsigned int *flags, void *host)
 {
     struct place place;
-    if (!device_find(host, &place) || place.kind != HOST_MEMORY)
+    if (!device_find(registered_on_gpu(host), &place) || place.kind != HOST_MEMORY)
         return done(hipErrorInvalidValue);
     *flags = hipHostMallocMapped;
     return done(hipSuccess);

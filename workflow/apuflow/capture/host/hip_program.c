@@ -19,7 +19,7 @@ struct ihipModuleSymbol_t {
     const void *host;
     char *name;
     struct ihipModule_t *module;
-    int found;
+    int found, managed;
     struct kernel kernel;
     struct place place;
     struct ihipModuleSymbol_t *next;
@@ -65,6 +65,33 @@ API void __hipRegisterVar(void **module, void *host, char *shown, char *name, in
     variables = named(variables, host, name, (struct ihipModule_t *)module);
 }
 
+/* A variable that host and GPU share: `*host` is where the program finds it, the code's variable of this name points
+ * to it. */
+API void __hipRegisterManagedVar(void *module, void **host, void *value, const char *name, size_t size, unsigned int align)
+{
+    (void)align;
+    *host = device_alloc(size, MANAGED_MEMORY);
+    if (!*host)
+        refuse("__managed__ variables", "there is no memory left for them");
+    memcpy(*host, value, size);
+    variables = named(variables, *host, name, module);
+    variables->found = 1;
+    variables->place = (struct place){(uint64_t)*host, size, MANAGED_MEMORY, 0};
+    variables->managed = 1;
+}
+
+static hipError_t place_managed(const struct ihipModule_t *module)
+{
+    struct place pointer;
+    for (const struct ihipModuleSymbol_t *each = variables; each; each = each->next)
+        if (each->managed && each->module == module) {
+            if (device_variable(module->number, each->name, &pointer) != OK)
+                return hipErrorInvalidSymbol;
+            *(const void **)pointer.address = each->host;
+        }
+    return hipSuccess;
+}
+
 static hipError_t load(struct ihipModule_t *module)
 {
     size_t bytes = module->data ? code_bytes(module->data) : 0;
@@ -75,6 +102,7 @@ static hipError_t load(struct ihipModule_t *module)
         if (status != OK)
             return of_status(status);
         module->loaded = 1;
+        return place_managed(module);
     }
     return hipSuccess;
 }
@@ -140,7 +168,15 @@ static hipError_t launch(const void *function, dim3 grid, dim3 block, void **arg
     }
     for (uint32_t i = 0; args && i < kernel->parameters; i++)
         memcpy(given + kernel->parameter[i].offset, args[i], kernel->parameter[i].bytes);
+    for (size_t at = 0; at + 8 <= bytes; at += 8) {
+        void *word;
+        memcpy(&word, given + at, sizeof word);
+        word = registered_on_gpu(word);
+        memcpy(given + at, &word, sizeof word);
+    }
+    registered_to_gpu();
     enum status status = device_launch(&wanted, given, bytes);
+    registered_to_host();
     free(given);
     return done(of_status(status));
 }

@@ -183,6 +183,27 @@ static void parse_argument(struct parser *parser)
     wrong(parser, "unknown kind of argument", parser->words[1]);
 }
 
+/* address NAME PLACE TO [OFFSET] | variable OBJECT PLACE TO [OFFSET] */
+static void parse_pointer(struct parser *parser, int variable)
+{
+    want_words(parser, 4, 5);
+    struct pointer *pointer = &parser->list.pointers[parser->list.pointer_count++];
+    uint64_t limit = UINT32_MAX;
+    if (!variable) {
+        pointer->buffer = find_buffer(parser, parser->words[1]);
+        limit = pointer->buffer->bytes - 8;
+        if (pointer->buffer->bytes < 8)
+            wrong(parser, "too small for an address", parser->words[1]);
+    } else if (parser->list.object_count)
+        pointer->object = &parser->list.objects[number(parser, 1, parser->list.object_count - 1)];
+    else
+        wrong(parser, "a variable before any object", NULL);
+    pointer->place = number(parser, 2, limit);
+    pointer->to = find_buffer(parser, parser->words[3]);
+    if (parser->word_count == 5)
+        pointer->offset = number(parser, 4, pointer->to->bytes);
+}
+
 static void parse_dump(struct parser *parser)
 {
     want_words(parser, 3, 3);
@@ -221,6 +242,8 @@ static void parse_line(struct parser *parser)
         parse_dispatch(parser);
     else if (same(word, "arg"))
         parse_argument(parser);
+    else if (same(word, "address") || same(word, "variable"))
+        parse_pointer(parser, same(word, "variable"));
     else if (same(word, "dump"))
         parse_dump(parser);
     else if (same(word, "check"))
@@ -260,6 +283,7 @@ struct list read_list(const char *path)
         lines += file.data[i] == '\n';
     parser.list.objects = map_pages(lines * sizeof *parser.list.objects);
     parser.list.buffers = map_pages(lines * sizeof *parser.list.buffers);
+    parser.list.pointers = map_pages(lines * sizeof *parser.list.pointers);
     parser.list.actions = map_pages(lines * sizeof *parser.list.actions);
     parser.arguments = map_pages(lines * sizeof *parser.arguments);
 

@@ -42,6 +42,15 @@ struct action {
     struct buffer *buffer;
 };
 
+/* The address of a buffer that stands in another buffer, or in a variable of a code object. */
+struct pointer {
+    struct buffer *buffer;
+    struct object *object; /* in the buffer's place */
+    uint64_t place;
+    const struct buffer *to;
+    uint64_t offset;
+};
+
 struct device { /* in the order of program.py */
     const char *name;
     uint32_t elf_machine; /* EF_AMDGPU_MACH of its code objects */
@@ -67,6 +76,8 @@ struct list {
     uint64_t object_count;
     struct buffer *buffers;
     uint64_t buffer_count;
+    struct pointer *pointers;
+    uint64_t pointer_count;
     struct action *actions;
     uint64_t action_count;
     uint64_t dispatch_count;

@@ -27,6 +27,12 @@ static void prepare(struct list *list, struct span *data)
                  decimal(action->kernel.kernarg_bytes), " bytes of arguments, the list gives ",
                  decimal(packed_size(action)), NULL);
     }
+    for (uint64_t i = 0; i < list->pointer_count; i++) {
+        const struct pointer *pointer = &list->pointers[i];
+        if (pointer->object && pointer->place + 8 > object_span(pointer->object))
+            fail(EXIT_LIST, list->path, ": no variable at ", hexadecimal(pointer->place), " of ",
+                 pointer->object->path, NULL);
+    }
     if (list->data_path)
         *data = map_file(list->data_path);
     for (uint64_t i = 0; i < list->buffer_count; i++) {
@@ -64,6 +70,8 @@ static void run(struct list *list, const struct span *data)
     struct queue queue = create_queue(list, kfd);
     for (uint64_t i = 0; i < list->buffer_count; i++)
         fill_buffer(&list->buffers[i], list->data_path, data);
+    for (uint64_t i = 0; i < list->pointer_count; i++)
+        place_pointer(&list->pointers[i]);
 
     uint64_t number = 0;
     for (uint64_t i = 0; i < list->action_count; i++) {

@@ -69,6 +69,13 @@ void fill_buffer(struct buffer *buffer, const char *data_path, const struct span
     }
 }
 
+void place_pointer(const struct pointer *pointer)
+{
+    uint64_t address = (uint64_t)pointer->to->data + pointer->offset;
+    uint8_t *at = (pointer->object ? pointer->object->image : pointer->buffer->data) + pointer->place;
+    memcpy(at, &address, sizeof address);
+}
+
 void check_finite(const struct list *list, const struct action *action)
 {
     const uint32_t *words = (const uint32_t *)action->buffer->data;

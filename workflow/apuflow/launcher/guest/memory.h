@@ -9,6 +9,8 @@ uint8_t *gpu_pages(int kfd, const struct device *device, uint64_t bytes);
 /* Give a buffer its contents: with the CPU, but for FILL_LOADED. `data` is the data file of `data_path`, mapped, long enough
    for every buffer that is filled from it. */
 void fill_buffer(struct buffer *buffer, const char *data_path, const struct span *data);
+/* Write an address; all buffers have their contents and all code objects are loaded. */
+void place_pointer(const struct pointer *pointer);
 /* Exit with EXIT_CHECK if a float of the buffer is infinite or not a number. */
 void check_finite(const struct list *list, const struct action *action);
 

@@ -1,7 +1,8 @@
 #include "object.h"
 
 enum {
-    ELF_AMDGPU = 224, SEGMENT_LOAD = 1, SEGMENT_DYNAMIC = 2, SECTION_DYNSYM = 11,
+    ELF_AMDGPU = 224, SEGMENT_LOAD = 1, SEGMENT_DYNAMIC = 2, SECTION_RELOCATIONS = 4, SECTION_DYNSYM = 11, SECTION_LOADED = 2,
+    RELOCATION_NONE = 0, RELOCATION_RELATIVE64 = 13, RELOCATION_BYTES = 24, /* R_AMDGPU_... */
     HEADER_BYTES = 64, SEGMENT_BYTES = 56, SECTION_BYTES = 64, SYMBOL_BYTES = 24, DESCRIPTOR_BYTES = 64,
 };
 
@@ -61,6 +62,27 @@ uint64_t object_span(const struct object *object)
     return span;
 }
 
+/* Variables that hold addresses within their own code object. */
+static void relocate(const struct object *object)
+{
+    uint64_t sections = field(object, 40, 8);
+    for (uint64_t s = 0; s < field(object, 60, 2); s++) {
+        uint64_t header = sections + s * SECTION_BYTES;
+        if (field(object, header + 4, 4) != SECTION_RELOCATIONS || !(field(object, header + 8, 8) & SECTION_LOADED))
+            continue;
+        uint64_t at = field(object, header + 24, 8), end = at + field(object, header + 32, 8);
+        for (; at + RELOCATION_BYTES <= end; at += RELOCATION_BYTES) {
+            uint64_t place = field(object, at, 8), kind = field(object, at + 8, 4);
+            uint64_t address = (uint64_t)object->image + field(object, at + 16, 8);
+            if (kind == RELOCATION_NONE)
+                continue;
+            if (kind != RELOCATION_RELATIVE64 || place + 8 > object->image_bytes)
+                fail(EXIT_FILE, object->path, ": a relocation of kind ", decimal(kind), " that is not known", NULL);
+            memcpy(object->image + place, &address, sizeof address);
+        }
+    }
+}
+
 void load_object(struct object *object, uint8_t *memory)
 {
     object->image = memory;
@@ -79,6 +101,7 @@ void load_object(struct object *object, uint8_t *memory)
         if (field(object, header, 4) == SEGMENT_DYNAMIC && address <= span && bytes <= span - address)
             memset(memory + address, 0, bytes);
     }
+    relocate(object);
 }
 
 /* Whether the symbol's name is `kernel` followed by ".kd"; a null kernel asks for any descriptor. */

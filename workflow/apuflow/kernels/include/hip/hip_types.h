@@ -25,6 +25,8 @@
     X(hipErrorNotFound, 500, "not found") \
     X(hipErrorNotReady, 600, "not ready") \
     X(hipErrorIllegalAddress, 700, "illegal address") \
+    X(hipErrorHostMemoryAlreadyRegistered, 712, "the host's memory is registered already") \
+    X(hipErrorHostMemoryNotRegistered, 713, "the host's memory is not registered") \
     X(hipErrorLaunchFailure, 719, "launch failure") \
     X(hipErrorCooperativeLaunchTooLarge, 720, "too many blocks for a cooperative launch") \
     X(hipErrorNotSupported, 801, "not supported") \
@@ -125,6 +127,14 @@ typedef enum hipDeviceAttribute_t {
 } hipDeviceAttribute_t;
 
 enum { hipHostMallocDefault, hipHostMallocPortable, hipHostMallocMapped, hipHostMallocWriteCombined = 4 };
+enum { hipHostMallocNumaUser = 0x20000000, hipHostMallocCoherent = 0x40000000, hipHostMallocNonCoherent = 0x80000000 };
+enum { hipHostRegisterDefault, hipHostRegisterPortable, hipHostRegisterMapped, hipHostRegisterIoMemory = 4 };
+enum { hipDeviceScheduleAuto, hipDeviceScheduleSpin, hipDeviceScheduleYield, hipDeviceScheduleBlockingSync = 4,
+       hipDeviceMapHost = 8 };
+enum { hipMemAdviseSetReadMostly = 1, hipMemAdviseUnsetReadMostly, hipMemAdviseSetPreferredLocation,
+       hipMemAdviseUnsetPreferredLocation, hipMemAdviseSetAccessedBy, hipMemAdviseUnsetAccessedBy };
+enum { hipCpuDeviceId = -1, hipInvalidDeviceId = -2 };
+enum { hipFuncAttributeMaxDynamicSharedMemorySize = 8, hipFuncAttributePreferredSharedMemoryCarveout };
 enum { hipMemAttachGlobal = 1, hipMemAttachHost, hipMemAttachSingle = 4 };
 enum { hipStreamDefault, hipStreamNonBlocking };
 enum { hipEventDefault, hipEventBlockingSync, hipEventDisableTiming };
