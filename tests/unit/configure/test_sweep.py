@@ -65,7 +65,7 @@ BAD = {
     "workload with a path": (HEAD.replace("softmax_fwd", "../softmax_fwd"), "known: activation_bwd"),
     "unknown workload pattern": (HEAD + "per_workload: {sofmax_*: {}}\n", "per_workload.sofmax_*"),
     "workload that cannot run": (HEAD.replace("softmax", "dropout"), "preview cannot run dropout_fwd"),
-    "unknown option": (HEAD + "options: {num-tcc: 1}\n", "did you mean num-tccs or"),
+    "unknown option": (HEAD + "options: {num-tcc: 1}\n", "did you mean num-tccs ("),
     "ignored option": (HEAD + "options: {cpu-clock: 1GHz}\n", "use CPUClock"),
     "three banks": (HEAD + "axes: {num-tccs: [1, 3]}\n", "2 or 4"),
     "gfx803 alone": (HEAD + "options: {gfx-version: gfx803}\n", "dgpu: true"),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
-
-if TYPE_CHECKING:
-    from apuflow.interpret.state import Memory
+from apuflow.interpret.state import Memory
 
 _LEFT_OUT: Final = -1
 _PAGE_BITS: Final = 12
@@ -26,9 +24,6 @@ class ReadsLeftOut(EngineError):
 
 class Deferred:
     """Of each page which buffer's contents it has when it is read, or that it lacks what was stored there.
-
-    Attributes:
-        read: whether the slice has read contents of a buffer, on which addresses or branches may depend.
 
     Args:
         fills: what makes the bytes of a buffer, by its name; None: they are zeros, as memory is at first.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
-from apuflow.interpret.deferred import Deferred
 from apuflow.interpret.encodings import Instruction
 
 Bits: TypeAlias = NDArray[np.uint32]
@@ -27,6 +26,22 @@ _BASE: Final = 1 << 32
 def _reserved(size: int) -> int:
     """Bytes of the pages of a buffer, and of one that belongs to none."""
     return (-(-size // _PAGE) + 1) * _PAGE
+
+
+class Contents(Protocol):
+    """Contents of memory of which only a launch's slice is computed.
+
+    Attributes:
+        read: whether the slice has read contents of a buffer, on which addresses or branches may depend.
+    """
+
+    read: bool
+
+    def reading(self, places: NDArray[Any], size: int) -> None:
+        """``size`` bytes at these places are read next."""
+
+    def leave_out(self, places: NDArray[Any], size: int) -> None:
+        """A store to these places is left out."""
 
 
 class OutOfBounds(EngineError):
@@ -61,7 +76,7 @@ class Memory:
     ) -> None:
         self._distinct = distinct
         self.places: dict[str, Place] = {}
-        self.deferred: Deferred | None = None
+        self.deferred: Contents | None = None
         """Where only a launch's slice is computed."""
         self.base = base
         if data is None:
