@@ -1,9 +1,9 @@
 """Cycles of a whole program of which some launches ran (``weight`` in their records).
 
 A launch that stands for others adds their time by its own: the weight is the number of instructions that all
-of them execute, over its own (ratio estimator; Cochran, *Sampling Techniques*; Sieve, ISPASS 2023). How far time
-per instruction differs among the launches of the same kernel that ran gives the interval (95 %, Student's
-distribution). It is never narrower than ``FLOOR``, and nothing else of a kernel with one launch.
+of them execute, over its own (ratio estimator; Cochran, *Sampling Techniques*; Sieve, ISPASS 2023). How far
+time per instruction differs among the launches of the same kernel that ran gives the interval (95 %,
+Student's distribution). It is never narrower than ``FLOOR``, and nothing else of a kernel with one launch.
 """
 
 from __future__ import annotations

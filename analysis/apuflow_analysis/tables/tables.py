@@ -14,8 +14,8 @@ import pandas as pd
 
 from apuflow.core.errors import AnalysisError
 from apuflow.core.units import clock_hertz, size_bytes
-from apuflow_analysis.counters.table import BY_NAME as COUNTERS
 from apuflow_analysis.counters.program import COLUMNS as PROGRAM
+from apuflow_analysis.counters.table import BY_NAME as COUNTERS
 from apuflow_analysis.metrics import compute
 from apuflow_analysis.tables.columns import AXIS, IDENTITY, INTERVAL, Column, axis_column, layout
 from apuflow_analysis.tables.records import COMPLETED, Batch, Row, by_name, read_record

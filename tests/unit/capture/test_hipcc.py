@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -52,10 +53,11 @@ void twice(int *x, int n) { hipLaunchKernelGGL(times, dim3(1), dim3(n), 0, 0, x)
 
 
 def test_options_go_where_they_belong() -> None:
-    line = read_line(
+    words = (
         "-x c++ -O2 -DN=3 -I inc -Xclang -foo -march=native -MF a.d a.txt -x none b.cu -L/lib -lm -Wl,-z,now "
-        "--offload-arch=gfx90a:xnack-,gfx906 -o out".split()
+        "--offload-arch=gfx90a:xnack-,gfx906 -o out"
     )
+    line = read_line(shlex.split(words))
     assert [(each.path.name, each.language) for each in line.sources] == [("a.txt", "c++"), ("b.cu", "hip")]
     assert line.for_gpu == ("-O2", "-DN=3", "-I", "inc", "-Xclang", "-foo")
     assert line.for_host == (*line.for_gpu, "-march=native", "-MF", "a.d")
@@ -64,7 +66,9 @@ def test_options_go_where_they_belong() -> None:
     assert (line.gpus, line.out, line.form) == (("gfx90a", "gfx906"), Path("out"), "program")
 
 
-@pytest.mark.parametrize(("words", "form"), [("-c a.hip", "objects"), ("--genco a.hip", "code"), ("-E a.c", "other")])
+@pytest.mark.parametrize(
+    ("words", "form"), [("-c a.hip", "objects"), ("--genco a.hip", "code"), ("-E a.c", "other")]
+)
 def test_what_a_line_makes(words: str, form: str) -> None:
     assert read_line(words.split()).form == form
 
@@ -91,7 +95,8 @@ def test_a_makefile_for_hipcc_builds_a_program(tmp_path: Path) -> None:
     for need in (C_COMPILER, CLANG, HIP):
         need.required_program()
     write_toolchain(tmp_path / "rocm", ["gfx90a"], None, tmp_path)
-    texts = {"Makefile": MAKEFILE, "main.cpp": MAIN, "twice.cu": TWICE, "plain.c": "int plain(int x) { return x * x; }"}
+    plain = "int plain(int x) { return x * x; }"
+    texts = {"Makefile": MAKEFILE, "main.cpp": MAIN, "twice.cu": TWICE, "plain.c": plain}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     done = subprocess.run(

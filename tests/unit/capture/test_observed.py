@@ -13,9 +13,9 @@ from places import DATA
 from typer.testing import CliRunner
 
 from apuflow.capture import observed
-from apuflow.capture.selection import Choice
 from apuflow.capture.observed import ObservedDevice
 from apuflow.capture.protocol import ADDRESS, LAUNCH, MODULE, PIECE, Request, Status
+from apuflow.capture.selection import Choice
 from apuflow.capture.server import run
 from apuflow.capture.writer import write
 from apuflow.cli import build_app

@@ -10,9 +10,9 @@ from needs import C_COMPILER, CLANG, HIP
 
 from apuflow.capture.build import Build
 from apuflow.capture.device import Device
-from apuflow.capture.selection import Choice
 from apuflow.capture.hip import hip_library
 from apuflow.capture.options import read_line
+from apuflow.capture.selection import Choice
 from apuflow.capture.server import run
 from apuflow.capture.writer import write
 from apuflow.configure import load_workload

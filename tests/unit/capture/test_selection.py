@@ -32,7 +32,7 @@ def iterations(sequence: str) -> list[int]:
     [
         ("abcd", [0, 0, 0, 0]),
         ("iababababx", [0, 0, 0, 0, 0, 2, 2, 3, 3, 0]),  # PageRank: a loop of two kernels
-        # BC: levels of a search differ from source to source; the loop is known with its second iteration's last kernel
+        # BC: levels of a search differ by source; the second iteration's last kernel makes the loop known
         ("c" + "sbbbtt" + "sbt" + "sbbt", [0] * 10 + [2, 2, 2, 2]),
         ("ababcababcababc", [0] * 10 + [2] * 5),  # the inner loop is a part of the outer one
         ("a" * (ROW + 2), [0] * ROW + [ROW, ROW + 1]),
@@ -86,5 +86,9 @@ def test_iterations_beyond_the_second_count_to_recorded_ones() -> None:
 
 
 def test_launches_that_were_not_executed_count_one_by_one() -> None:
-    assert recorded(Choice(every=2, execute=False), [("k", 64, 0)] * 5) == [(1, 2, 2.0), (3, 2, 2.0), (5, 1, 1.0)]
+    assert recorded(Choice(every=2, execute=False), [("k", 64, 0)] * 5) == [
+        (1, 2, 2.0),
+        (3, 2, 2.0),
+        (5, 1, 1.0),
+    ]
     assert replace(Choice(), every=2).every == 2

@@ -43,8 +43,8 @@ from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kern
 from apuflow.miopen import elf
 
 BASE: Final = 0x4D3A_8000_0000
-"""Address of the arena in the program and on the GPU: nothing else of a process lies there, and data rarely looks
-like an address in it."""
+"""Address of the arena in the program and on the GPU: nothing else of a process lies there, and data rarely
+looks like an address in it."""
 BYTES: Final = 1 << 38
 """Of addresses, of which each is given out once; memory is taken where it is written."""
 CLOCK_KHZ: Final = 1_000_000
@@ -65,7 +65,7 @@ class Device:
     """
 
     gpu: Gpu
-    choice: Choice = Choice()
+    choice: Choice = field(default_factory=Choice)
     units: int = 4
     memory_bytes: int = 8 << 30
     journal: Journal = field(init=False)

@@ -42,7 +42,7 @@ class Loops:
         self.items: list[Item] = []
 
     def iterations_before(self, kernel: str) -> int:
-        """Iterations that have ended of the outermost loop that a launch of a kernel goes on with; 0: of none."""
+        """Iterations that have ended of the outermost loop that a launch of a kernel goes on with; or 0."""
         near = self.items[-LONGEST - 1 :]
         for place, each in enumerate(near):
             rest = near[place + 1 :]
@@ -99,7 +99,7 @@ def _goes_on(loop: Loop, kernels: Sequence[str]) -> bool:
 
 
 def _repeat(item: Item, first: int, after: list[set[int]]) -> int:
-    """Let loops begin again after their last row; the number of the row behind ``item``, which begins at one."""
+    """Let loops begin again after their last row; the number of the row behind ``item``."""
     if isinstance(item, Row):
         return first + 1
     end = first

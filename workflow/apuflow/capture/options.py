@@ -24,8 +24,11 @@ _ENDINGS: Final[dict[str, Language]] = {
 _LANGUAGES: Final[dict[str, Language]] = {"hip": "hip", "cuda": "hip", "c++": "c++", "c": "c"}
 """By the value of option -x."""
 _WITH_VALUE: Final = frozenset(
-    "-o -x -I -D -U -L -l -T -u -z -include -imacros -isystem -idirafter -iquote -Xclang -Xlinker -Xassembler "
-    "-Xpreprocessor -Xarch_host -Xarch_device -mllvm -MF -MT -MQ -rpath --param --offload-arch".split()
+    {
+        *("-o", "-x", "-I", "-D", "-U", "-L", "-l", "-T", "-u", "-z", "-MF", "-MT", "-MQ", "-rpath"),
+        *("-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-mllvm", "--param", "--offload-arch"),
+        *("-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xarch_host", "-Xarch_device"),
+    }
 )
 _GPUS: Final = re.compile(r"--?(?:offload-arch|amdgpu-target)(?:=|$)")
 _LINKER: Final = re.compile(r"-[lLTuz]|-Wl,|-Xlinker|-shared|-static|-rdynamic|-rpath|-s$|-(?:no-)?pie$")
@@ -34,8 +37,10 @@ _HOST: Final = re.compile(
     r"-M|-Xarch_host|-m(?:arch|tune)=|-m(?:no-)?(?:sse|avx|fma|aes|bmi|popcnt|f16c)|-m(?:32|64)$|-pg$"
 )
 """Options that GPU code has no use for."""
-_CLANGS_OWN: Final = frozenset("-E -M -MM -S -fsyntax-only -### --version -dumpversion".split())
-_DROPPED: Final = frozenset("-c --genco --hip-link -hc -fno-gpu-rdc".split())
+_CLANGS_OWN: Final = frozenset(
+    ["-E", "-M", "-MM", "-S", "-fsyntax-only", "-###", "--version", "-dumpversion"]
+)
+_DROPPED: Final = frozenset(["-c", "--genco", "--hip-link", "-hc", "-fno-gpu-rdc"])
 
 
 class Input(NamedTuple):

@@ -19,15 +19,16 @@ _PAGE: Final = 4096
 def with_variables(data: bytes, image: Bytes, initial: Bytes) -> bytes:
     """A code object that loads as ``image``.
 
-    Variables without a value in the file (NOBITS) get room behind its end. A variable that held an address of its
-    own code object, and does no longer, is not relocated.
+    Variables without a value in the file (NOBITS) get room behind its end. A variable that held an address of
+    its own code object, and does no longer, is not relocated.
 
     Args:
         initial: what it loads as before.
     """
     made, head = bytearray(data), elf.header(data)
     for each in elf.relocations(data, elf.sections(data)):
-        if not np.array_equal(*(raw[each.place : each.place + 8] for raw in (image, initial))):
+        held_there = slice(each.place, each.place + 8)
+        if not np.array_equal(image[held_there], initial[held_there]):
             struct.pack_into("<Q", made, each.offset + 8, 0)
     for number in range(head.segments):
         place = head.segments_offset + number * head.segment_size

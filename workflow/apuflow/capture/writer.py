@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from apuflow.workloads.dispatch_list import Source, write_workload
 
 _PAGE: Final = 4096
 WEIGHTS: Final = "launch,kernel,launch_of_program,weight,launches,instructions,represented"
-"""Columns of the weights: number of the launch in the workload and in the program; how often it counts; launches
-that it stands for; its wavefront instructions, and those of all that it stands for."""
+"""Columns of the weights: number of the launch in the workload and in the program; how often it counts;
+launches that it stands for; its wavefront instructions, and those of all that it stands for."""
 
 
 def write(journal: Journal, name: str, root: Path, command: str) -> tuple[Path, ...]:
@@ -100,7 +100,7 @@ def _list(
         numbers = each.weight, each.launches, each.instructions, each.represented
         weights.append(f"{len(steps)},{each.kernel},{each.number},{','.join(map(str, numbers))}")
     places = {**{key: named[key] for key in memory}, **codes}
-    contents_of = {id(each): each for launch in journal.launches for each in (launch.code,)} | memory
+    contents_of = {**{id(launch.code): launch.code for launch in journal.launches}, **memory}
     pointers = tuple(
         Pointer(places[key], place, named[id(to)], offset)
         for key, contents in contents_of.items()

@@ -61,8 +61,8 @@ def ask(
     from apuflow.ask.assumed import compared, one_image
     from apuflow.ask.behind import behind, unchecked
     from apuflow.preflight.plan import of_preview
-    from apuflow_analysis.tables.cliffs import cliff_texts
     from apuflow_analysis.counters.program import COLUMNS as PROGRAM
+    from apuflow_analysis.tables.cliffs import cliff_texts
     from apuflow_analysis.tables.columns import PRODUCTS
     from apuflow_analysis.tables.tables import AXES
 

@@ -174,7 +174,7 @@ class LaunchFile(Model):
     weight: float = Field(
         1,
         ge=0,
-        description="how often it counts in the cycles of the whole program, whose other launches are left out",
+        description="how often it counts in the cycles of the whole program",
     )
     compile: str | None = Field(None, description="arguments for clang; left out: `compile` above")
     repeat: Repeat = Field(
@@ -324,9 +324,9 @@ class KernelsFile(Model):
                 key = f"buffers.{name}.type"
                 raise ValueProblem("not a type of elements", key=key, value=buffer.type, remedy=remedy)
         for place, each in enumerate(self.addresses):
-            for name in {each.to, each.buffer} - {None, *self.buffers}:
+            for missing in {each.to, each.buffer} - {None, *self.buffers}:
                 remedy = f"buffers: {', '.join(self.buffers)}"
-                raise ValueProblem("not a buffer", key=f"addresses.{place}", value=name, remedy=remedy)
+                raise ValueProblem("not a buffer", key=f"addresses.{place}", value=missing, remedy=remedy)
         for name in set(self.outputs) - set(self.buffers):
             remedy = f"buffers: {', '.join(self.buffers)}"
             raise ValueProblem("not a buffer", key="outputs", value=name, remedy=remedy)

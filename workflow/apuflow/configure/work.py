@@ -83,7 +83,7 @@ class Work(ABC):
         return True
 
     def weights(self, compute_units: int, gfx: str) -> tuple[float, ...]:
-        """How often each launch counts in the whole program that it was recorded from; none: there is none."""
+        """How often each launch counts in the program that it was recorded from; none: there is none."""
         del compute_units, gfx
         return ()
 

@@ -11,6 +11,7 @@ from apuflow.kernels.launches import arguments, dynamic_lds
 from apuflow.kernels.metadata import find_kernel
 from apuflow.kernels.program import (
     COMPUTED,
+    Code,
     KernelsByCode,
     OwnProgram,
     from_data,
@@ -70,6 +71,7 @@ def own_guest(
         loaded = in_memory and place is not None
         fill = Contents("loaded", (place or 0,)) if loaded else guest_contents(buffer, place or 0)
         buffers.append(Buffer(buffer.name, buffer.size, fill))
+    objects = _objects(program)
     dispatches = own_dispatches(program, kernels)
     outputs_of = map(program.output, program.outputs)
     dumps = [Dump(each.buffer, output_file(number)) for number, each in enumerate(outputs_of)]
@@ -89,7 +91,7 @@ def own_guest(
 
 def own_dispatches(program: OwnProgram, kernels: KernelsByCode) -> list[Dispatch]:
     """The launches of a program; raises EngineError for one that does not fit its kernel."""
-    objects = {code: object_file(number) for number, code in enumerate(program.codes)}
+    objects = _objects(program)
     dispatches = []
     for launch in program.launches:
         kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
@@ -97,6 +99,10 @@ def own_dispatches(program: OwnProgram, kernels: KernelsByCode) -> list[Dispatch
         lds, file = dynamic_lds(kernel, launch).size, objects[launch.code]
         dispatches.append(Dispatch(file, kernel.name, launch.grid, launch.workgroup, given, lds))
     return dispatches
+
+
+def _objects(program: OwnProgram) -> dict[Code, Path]:
+    return {code: object_file(number) for number, code in enumerate(program.codes)}
 
 
 def _data(program: OwnProgram, *, computed: bool) -> tuple[bytes, Mapping[str, int]]:

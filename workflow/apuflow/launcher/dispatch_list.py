@@ -145,7 +145,7 @@ class Dispatch:
     """One kernel launch: grid and workgroup in work-items; ``lds``: bytes beside the kernel's own.
 
     Attributes:
-        weight: how often it counts in the whole program that it was recorded from; the guest does not know it.
+        weight: how often it counts in the program that it was recorded from; the guest does not know it.
     """
 
     object: Path

@@ -105,7 +105,7 @@ class _Reader:
             case "dump", [word, file]:
                 self.steps.append(Dump(self._named(word).name, self.path.parent / file))
             case "address" | "variable", [into, place, to, *offset] if len(offset) < 2:
-                self._pointer(name, into, _number(place), to, _number(*offset) if offset else 0)
+                self._pointer(name, into, _number(place), to, _number(offset[0]) if offset else 0)
             case "end", []:
                 self.ended = True
             case word, _ if word in _WITHOUT_MEANING:

@@ -117,7 +117,8 @@ def relocations(data: bytes, table: Sequence[Section]) -> Iterator[Relocation]:
         if section.kind != RELOCATIONS or not section.flags & ALLOCATED:
             continue
         for place in range(section.offset, section.offset + section.size, _RELOCATION.size):
-            found = Relocation(*_RELOCATION.unpack_from(data, place), place)
+            address, kind, addend = _RELOCATION.unpack_from(data, place)
+            found = Relocation(address, kind, addend, place)
             if found.kind:
                 yield found
 

@@ -22,7 +22,7 @@ def test_launches_of_the_interval_of_their_own() -> None:
 
 
 def test_launches_of_a_kernel_that_differ_widen_the_interval() -> None:
-    """Time per instruction 1 and 2: a deviation of log 2 / sqrt 2; Student's 12.706 with one degree of freedom."""
+    """Times per instruction 1 and 2: deviation of log 2 / sqrt 2; Student's 12.706 (1 degree of freedom)."""
     apart = math.expm1(12.7062 * math.log(2) / math.sqrt(2))
     total, _, high = program_time([Counted("a", 5, 10, 10, 10, 10), Counted("a", 1, 40, 40, 40, 20)])
     assert total == 90
