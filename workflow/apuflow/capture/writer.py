@@ -99,7 +99,7 @@ def _list(
         steps.append(Dispatch(path, each.kernel, *sizes, arguments, each.lds, each.weight))
         numbers = each.weight, each.launches, each.instructions, each.represented
         weights.append(f"{len(steps)},{each.kernel},{each.number},{','.join(map(str, numbers))}")
-    places = {**{key: named[key] for key in memory}, **codes}
+    places: dict[int, str | Path] = {**{key: named[key] for key in memory}, **codes}
     contents_of = {**{id(launch.code): launch.code for launch in journal.launches}, **memory}
     pointers = tuple(
         Pointer(places[key], place, named[id(to)], offset)
