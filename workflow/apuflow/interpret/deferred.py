@@ -51,7 +51,10 @@ class Deferred:
         """
         if not len(places):
             return
-        states = np.unique(self._pages[np.concatenate([places, places + size - 1]) >> _PAGE_BITS])
+        first, last = self._pages[places >> _PAGE_BITS], self._pages[places + size - 1 >> _PAGE_BITS]
+        if not first.any() and not last.any():
+            return
+        states = np.unique([*first.tolist(), *last.tolist()])
         if states[0] == _LEFT_OUT:
             raise ReadsLeftOut("addresses or branches depend on values that the kernels compute")
         for number in states[states > 0]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.grid import workgroups
-from apuflow.interpret.arithmetic import Array
+from apuflow.interpret.arithmetic import Array, distinct
 from apuflow.interpret.encodings import Instruction
 from apuflow.interpret.image import Start
 from apuflow.interpret.run import Executed, Launch
@@ -119,7 +119,7 @@ def lines_of(addresses: NDArray[Any], size: int, lanes: Lanes) -> tuple[Array, A
         if lanes.all():
             from_first = lines - lines[:, :1]
             if (from_first == from_first[0]).all():  # wavefronts that do the same elsewhere
-                pattern = np.unique(from_first[0])
+                pattern = distinct(from_first[0])
                 found = (lines[:, :1] + pattern).ravel()
                 return np.repeat(np.arange(len(lines)), len(pattern)), found
         return _different(np.where(lanes, lines, -1))

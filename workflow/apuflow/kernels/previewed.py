@@ -16,6 +16,7 @@ from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.files import write_text
 from apuflow.core.matrix import COUNTED, matrix_cycles
+from apuflow.interpret.arithmetic import distinct
 from apuflow.interpret.run import LIMIT
 from apuflow.interpret.state import LANES
 from apuflow.interpret.trace import LINE, Accesses, Traced
@@ -192,8 +193,8 @@ def _accessed(kind: str, seen: Accesses, chosen: Chosen) -> dict[str, float]:
         return {f"{kind}_{name}": 0.0 for name in ACCESSED}
     values = (
         len(line),
-        len(np.unique(line)),
-        len(np.unique(line // LINES_OF_PAGE)),
+        len(distinct(line)),
+        len(distinct(line // LINES_OF_PAGE)),
         _pairs(group, line),
         _pairs(group, line // LINES_OF_PAGE),
         _between(group, seen.turn[chosen], line) * len(line),
@@ -207,7 +208,7 @@ def _most_on_a_line(lines: Array) -> float:
 
 def _pairs(group: Array, place: Array) -> int:
     """Different pairs."""
-    return len(np.unique(group << 40 | place - place.min()))
+    return len(distinct(group << 40 | place - place.min()))
 
 
 def _between(group: Array, turn: Array, line: Array) -> float:

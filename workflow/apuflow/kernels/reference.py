@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -125,13 +125,20 @@ def _on_cpu(model: Model, inputs: tuple[bytes, ...]) -> tuple[bytes, ...]:
     return computed_on_cpu(model.source, model.function, given, len(model.results))
 
 
-def made_contents(program: OwnProgram) -> Mapping[str, Array]:
-    """Contents that the reference makes, by buffer.
+def made_contents(program: OwnProgram, only: Collection[str] | None = None) -> Mapping[str, Array]:
+    """Contents that the reference makes, by buffer; a function among them is called.
+
+    Args:
+        only: names of the buffers, if not all of them are wanted.
 
     Raises:
         ConfigError: as :func:`expected_outputs`.
     """
-    names = [buffer.name for buffer in program.buffers if buffer.fill.kind == "reference"]
+    names = [
+        buffer.name
+        for buffer in program.buffers
+        if buffer.fill.kind == "reference" and (only is None or buffer.name in only)
+    ]
     if not names:
         return {}
     returned = _call(program, "contents", dict(program.parameters))
@@ -147,9 +154,12 @@ def _call(program: OwnProgram, name: str, *arguments: Any) -> Any:
             file=program.reference,
             remedy="see docs/own-kernels.md for the two functions of a reference",
         )
-    called: Callable[..., Any] = function
+    return _called(program, name, function, *arguments)
+
+
+def _called(program: OwnProgram, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     try:
-        return called(*arguments)
+        return function(*arguments)
     except Exception as error:
         raise ConfigError(
             f"{name}() of the reference fails: {type(error).__name__}: {error}", file=program.reference
@@ -171,7 +181,8 @@ def _array(program: OwnProgram, function: str, returned: Any, name: str) -> Arra
     output = program.output(name)
     if not isinstance(returned, Mapping) or name not in returned:
         raise ConfigError(f"{function}() returns nothing for {name}", file=program.reference)
-    array = np.asarray(returned[name]).ravel()
+    given = returned[name]
+    array = np.asarray(_called(program, function, given) if callable(given) else given).ravel()
     if array.size != output.elements:
         raise ConfigError(
             f"{function}() returns {array.size} elements for {name}, which has {output.elements}",

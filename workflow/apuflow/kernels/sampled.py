@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.grid import workgroups
+from apuflow.interpret.arithmetic import distinct
 from apuflow.interpret.encodings import Instruction
 from apuflow.interpret.run import Executed, Launch, Machine
 from apuflow.interpret.trace import LINE_BITS, Accesses, Trace, Traced
@@ -31,6 +32,8 @@ EDGE: Final = 8
 FEWEST: Final = 4
 """Times as many workgroups as run that a launch must have."""
 _PAGE_BITS: Final = PAGE.bit_length() - 1
+_LINE_BITS: Final = 40
+"""Of a line beside its workgroup in one number."""
 _CHUNK: Final = 1 << 22
 """Lines that are marked at once."""
 
@@ -151,7 +154,7 @@ def _moves(
     strides = np.array([1, extent[0], extent[0] * extent[1]])
     order = {int(number): place for place, number in enumerate(numbers @ strides)}
     group = np.array([order[number] for number in seen.group.tolist()], np.int64)
-    for address in np.unique(seen.address):
+    for address in distinct(seen.address):
         chosen = seen.address == address
         lines = _rows(group[chosen], seen.line[chosen], len(some))
         if lines is None:
@@ -167,10 +170,11 @@ def _moves(
 
 def _rows(group: Array, line: Array, count: int) -> Array | None:
     """Different lines of each workgroup, ascending; None: they are not equally many."""
-    pairs = np.unique(np.stack([group, line]), axis=1)
-    if (np.bincount(pairs[0], minlength=count) * count != pairs.shape[1]).any():
+    first = line.min()
+    pairs = distinct(group << _LINE_BITS | line - first)
+    if (np.bincount(pairs >> _LINE_BITS, minlength=count) * count != len(pairs)).any():
         return None
-    lines: Array = pairs[1].reshape(count, -1)
+    lines: Array = (pairs & (1 << _LINE_BITS) - 1).reshape(count, -1) + first
     return lines
 
 
@@ -190,7 +194,7 @@ def _firsts(first: int, steps: Array, origin: Array, ranges: Ranges) -> Array:
         if step:
             found = (found[:, None] + step * np.arange(each.start, each.stop)).ravel()
         # an axis along which nothing moves has the same lines everywhere
-    return np.unique(found)
+    return distinct(found)
 
 
 def _touched(machine: Machine, moves: Sequence[_Moves]) -> Touched:
@@ -205,7 +209,7 @@ def _touched(machine: Machine, moves: Sequence[_Moves]) -> Touched:
             for start in range(0, len(each.firsts), rows):
                 marked[each.firsts[start : start + rows, None] + each.pattern - first] = True
         lines = np.flatnonzero(marked)
-        pages = np.unique(lines >> _PAGE_BITS - LINE_BITS)
+        pages = distinct(lines >> _PAGE_BITS - LINE_BITS)
         found.lines[kind], found.pages[kind] = len(lines), len(pages)  # type: ignore[index]
         if kind == "store" and memory.deferred is not None:
             memory.deferred.leave_out(pages << _PAGE_BITS, 1)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -82,16 +81,16 @@ def _whole(machine: Machine, launch: Launch, limit: int) -> Traced:
 
 def _fills(program: OwnProgram) -> Iterator[tuple[str, Fill | None]]:
     """What makes each buffer's contents, once an address depends on them."""
-    made = cache(lambda: made_contents(program))
     for buffer in program.buffers:
-        yield buffer.name, None if buffer.fill.kind in _ZEROS else _fill(buffer, made)
+        yield buffer.name, None if buffer.fill.kind in _ZEROS else _fill(program, buffer)
 
 
-def _fill(buffer: OwnBuffer, made: Callable[[], Mapping[str, NDArray[np.generic]]]) -> Fill:
+def _fill(program: OwnProgram, buffer: OwnBuffer) -> Fill:
     def contents() -> NDArray[np.uint8]:
         if not from_data(buffer):
             return guest_contents(buffer, 0).values(buffer.size)
-        values = made()[buffer.name] if buffer.fill.kind == "reference" else initial_value(buffer)
+        made = made_contents(program, [buffer.name])
+        values = made[buffer.name] if made else initial_value(buffer)
         raw = stored(values, buffer.type).tobytes()
         return np.frombuffer(raw.ljust(buffer.size, b"\0"), np.uint8)
 
