@@ -20,7 +20,7 @@ _SCALARS: Final = (1 << VECTOR) - 1
 _NARROWS: Final = ("s_and_saveexec", "s_andn1_saveexec", "s_and_wrexec", "s_andn1_wrexec", "v_cmpx")
 _MINUS_ONE: Final = 193
 _MOST: Final = 50_000
-"""Instructions of a kernel that are looked at."""
+"""Instructions of the longest kernel that is examined; all of a longer one runs."""
 
 
 class _Known(NamedTuple):
