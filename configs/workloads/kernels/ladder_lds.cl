@@ -3,7 +3,8 @@
 #define WORDS 2048
 
 #define READS(NAME) \
-__kernel void NAME(__global uint *sums, uint ways, uint reads) \
+__kernel __attribute__((amdgpu_flat_work_group_size(1, 1024))) \
+void NAME(__global uint *sums, uint ways, uint reads) \
 { \
     __local uint table[WORDS]; \
     for (uint i = get_local_id(0); i < WORDS; i += get_local_size(0)) \

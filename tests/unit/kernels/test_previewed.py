@@ -50,6 +50,15 @@ def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> 
         apuflow.evaluate("own_vector_add", root=rows)
 
 
+def test_a_workgroup_that_its_kernel_is_not_compiled_for_has_no_preview(rows: Path) -> None:
+    """Clang compiles an OpenCL kernel for 256 work-items unless it says more (AMDGPUUsage, flat-work-group-size)."""
+    source = rows / "configs/workloads/kernels/ladder_lds.cl"
+    source.write_text(source.read_text().replace("__attribute__((amdgpu_flat_work_group_size(1, 1024)))", ""))
+    apuflow.evaluate("ladder_lds", {"layer.waves": [4]}, root=rows)
+    with pytest.raises(ApuflowError, match="has 320 work-items, it is compiled for at most 256"):
+        apuflow.evaluate("ladder_lds", {"layer.waves": [5]}, root=rows)
+
+
 def test_examples_are_near_what_gem5_took(rows: Path) -> None:
     """Cycles of gem5 develop c91af552, VEGA_X86, apu-gfx902, 2026-11-29. The aim is 12 and 30 %."""
     gem5 = pd.read_csv(DATA / "own_kernels_gem5.csv")

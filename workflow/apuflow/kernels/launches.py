@@ -190,13 +190,23 @@ def dynamic_lds(kernel: Kernel, launch: OwnLaunch) -> DynamicLds:
     return DynamicLds(places, end - kernel.lds_bytes + launch.lds)
 
 
+def compiled_otherwise(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Iterator[str]:
+    """Why no GPU would run a kernel with this workgroup."""
+    items = math.prod(launch.workgroup)
+    if kernel.wave_size != isa.wave_size:
+        yield f"it is compiled for wavefronts of {kernel.wave_size}; gem5's have {isa.wave_size}"
+    if items > kernel.largest_workgroup:
+        yield (
+            f"a workgroup has {items} work-items, it is compiled for at most {kernel.largest_workgroup}: add "
+            f"__attribute__((amdgpu_flat_work_group_size(1, {items}))) to the kernel, in HIP "
+            f"__launch_bounds__({items})"
+        )
+
+
 def geometry_problems(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Iterator[str]:
     """Why gem5 would not run a kernel with this grid and workgroup."""
     items, wave = math.prod(launch.workgroup), isa.wave_size
-    if kernel.wave_size != wave:
-        yield f"it is compiled for wavefronts of {kernel.wave_size}; gem5's have {wave}"
-    if items > kernel.largest_workgroup:
-        yield f"a workgroup has {items} work-items, it is compiled for at most {kernel.largest_workgroup}"
+    yield from compiled_otherwise(kernel, launch, isa)
     if kernel.dynamic_stack:
         yield "its private memory is not known before it runs (recursion, or a call through a pointer)"
     if kernel.private_bytes and isa is CDNA3:

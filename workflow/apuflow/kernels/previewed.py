@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
+from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_text
+from apuflow.core.gpus import gpu
 from apuflow.core.matrix import COUNTED, matrix_cycles
 from apuflow.interpret.arithmetic import distinct
 from apuflow.interpret.run import LIMIT
 from apuflow.interpret.state import LANES
 from apuflow.interpret.trace import LINE, Accesses, Traced
-from apuflow.kernels.metadata import read_kernels
+from apuflow.kernels.launches import compiled_otherwise
+from apuflow.kernels.metadata import find_kernel, read_kernels
 from apuflow.kernels.program import OwnProgram
 from apuflow.kernels.sampled import Sampled
 from apuflow.kernels.sources import kept_object, own_object
@@ -80,7 +83,7 @@ def profiles_of(
     Raises:
         TooLong: it executes more.
         EngineError: it cannot be compiled, or the interpreter cannot execute it.
-        ConfigError: its contents cannot be made.
+        ConfigError: its contents cannot be made, or a workgroup is not what its kernel is compiled for.
     """
     kept = kept_profiles(program, identity, gfx, root)
     if not kept.exists():
@@ -102,6 +105,15 @@ def _traced(
     program = replace(program, outputs=())
     codes = {code: kept_object(str(code.source), code.arguments, gfx, root) for code in program.codes}
     kernels = {code: read_kernels(path) for code, path in codes.items()}
+    for launch in dict.fromkeys(program.launches):
+        kernel = find_kernel(kernels[launch.code], launch.kernel, launch.code.source)
+        if wrong := list(compiled_otherwise(kernel, launch, gpu(gfx).isa)):
+            raise ConfigError(
+                f"{launch.kernel} of {program.name} cannot run: {'; '.join(wrong)}",
+                file=paths.workload_file(program.name),
+                key="launches",
+                remedy="change the launch or the kernel",
+            )
     return traced_program(program, kernels, codes, gfx, limit=limit, total=total)
 
 
