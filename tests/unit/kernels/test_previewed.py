@@ -51,7 +51,7 @@ def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> 
 
 
 def test_a_workgroup_that_its_kernel_is_not_compiled_for_has_no_preview(rows: Path) -> None:
-    """Clang compiles an OpenCL kernel for 256 work-items unless it says more (AMDGPUUsage, flat-work-group-size)."""
+    """Without an attribute clang takes 256 work-items for OpenCL (AMDGPUUsage, flat-work-group-size)."""
     source = rows / "configs/workloads/kernels/ladder_lds.cl"
     source.write_text(source.read_text().replace("__attribute__((amdgpu_flat_work_group_size(1, 1024)))", ""))
     apuflow.evaluate("ladder_lds", {"layer.waves": [4]}, root=rows)
