@@ -117,7 +117,8 @@ def _cause(less: pd.Series[Any], more: pd.Series[Any], work: float) -> str:
         said = f"{BOUNDS[top].meaning}: busy for {before[top]:,.0f}, then {after[top]:,.0f} cycles"
     else:
         bounds = [BOUNDS[row["bound"]].meaning for row in (less, more) if row.get("bound") in BOUNDS]
-        said = f"no unit's busy time changes so much; limited by {', then '.join(dict.fromkeys(bounds))}"
+        limits = f"; limited by {', then '.join(dict.fromkeys(bounds))}" if bounds else ""
+        said = f"no unit's busy time changes so much{limits}"
     changed = {}
     for column, words in COUNTS.items():
         ratio = _ratio(less, more, column) if column in less and column in more else float("nan")

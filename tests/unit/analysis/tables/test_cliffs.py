@@ -58,3 +58,8 @@ def test_of_many_steps_the_steepest_are_shown_and_the_others_counted() -> None:
     cycles = [float(4**k) for k in range(7)]
     frame = table("layer.n", list(range(1, 8)), cycles, [1.0] * 7)
     assert cliff_texts(frame, ["layer.n"])[3:] == ["and 3 more steps of this kind"]
+
+
+def test_an_engine_that_names_no_limit_gives_none() -> None:
+    [text] = cliff_texts(table("num_compute_units", [4, 16], [1000, 2000], [64, 64]), ["num_compute_units"])
+    assert text.endswith("no unit's busy time changes so much")
