@@ -98,7 +98,8 @@ def test_the_program_finds_them_in_its_directory(
     for file in needs.library.files(root).values():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"made")
-    prepared = ENGINE.prepare(tools, run, Inputs("gem5.json", None, needs.data), GEM5, root / "runs/point")
+    (root / "launcher").write_bytes(b"a launcher")
+    prepared = ENGINE.prepare(tools, run, Inputs("gem5.json", None, needs.data, "launcher"), GEM5, root / "runs/point")
     assert prepared.process.guest.environment == {"ROCBLAS_TENSILE_LIBPATH": "rocblas"}
     assert dict(prepared.process.copies) == {
         "rocblas/TensileLibrary.dat": root / needs.library.table,

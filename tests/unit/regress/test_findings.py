@@ -33,6 +33,14 @@ def test_a_counter_is_told_with_its_point_and_size(tmp_path: Path) -> None:
     assert found.rows == (("gpu", 1),)
 
 
+def test_another_launcher_is_told_beside_the_counters(tmp_path: Path) -> None:
+    for side, launcher in (("a", "1" * 64), ("b", "2" * 64)):
+        recorded_run(tmp_path / side / RUN, provenance={"launcher_sha256": launcher})
+    slow_loads(tmp_path / "b" / RUN)
+    told = regress(str(tmp_path / "a"), str(tmp_path / "b")).output
+    assert "More than gem5 differs: the launchers of 1 point do" in told
+
+
 def test_equal_runs_end_with_0_and_others_with_1(tmp_path: Path) -> None:
     for side in "ab":
         recorded_run(tmp_path / side / RUN)

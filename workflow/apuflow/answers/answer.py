@@ -19,6 +19,14 @@ from apuflow.core.files import write_text
 SWEEP: Final = "known_answers"
 """The sweep of the points that have answers, the smallest first."""
 
+DIGITS: Final = 16
+"""Of a hash, in a fact."""
+
+OTHER_LAUNCHER: Final = (
+    "the simulated CPU runs other code before each kernel, so caches and the times of kernels shift by some "
+    "per cent; the work of the GPU stays"
+)
+
 Kind: TypeAlias = Literal["fact", "option", "counter", "rows"]
 """fact: what a run was made from; option: of ``apu_se.py``; counter: as in tables; rows: a hash of rows."""
 
@@ -155,8 +163,7 @@ _BY_FACT: Final[Mapping[str, str]] = MappingProxyType(
         "gem5_commit": "another commit of gem5",
         "gem5_patches": "other patches on gem5's sources",
         "gem5_notes": "changed sources of gem5, or another build of its pipeline",
-        "launcher": "a launcher from another C compiler: the simulated CPU runs other code before each "
-        "kernel, so caches and the times of kernels shift by some per cent; the work of the GPU stays",
+        "launcher": f"a launcher of another version or C compiler: {OTHER_LAUNCHER}",
     }
 )
 """Facts that explain other differences, the strongest cause first."""

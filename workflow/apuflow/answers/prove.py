@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from apuflow.answers.answer import SWEEP, Answer, Kind, differences, equal
+from apuflow.answers.answer import DIGITS, SWEEP, Answer, Kind, differences, equal
 from apuflow.configure.point import Point
 from apuflow.core import paths
 from apuflow.core.engines import EngineName, is_batch
@@ -122,9 +122,6 @@ def _set_aside(point: Point, root: Path) -> Iterator[None]:
             aside.rename(directory)
 
 
-_DIGITS = 16
-
-
 def of_run(tools: Toolset, point: Point) -> Answer:
     """The answer of a point that gem5 has run.
 
@@ -157,7 +154,7 @@ def of_preview(point: Point) -> Answer:
 def _answer(
     point: Point, facts: Mapping[str, str], counters: Mapping[str, float], hashes: Mapping[str, str]
 ) -> Answer:
-    layer = hashlib.sha256((point.work.text or "").encode()).hexdigest()[:_DIGITS]
+    layer = hashlib.sha256((point.work.text or "").encode()).hexdigest()[:DIGITS]
     facts = {"engine_version": point.software.version or "", "layer": layer, **facts}
     values: dict[tuple[Kind, str], str] = {("fact", name): text for name, text in facts.items()}
     values |= {("option", name): str(value) for name, value in dict(point.options).items()}
@@ -181,13 +178,13 @@ def _facts(tools: Toolset, point: Point, record: RunRecord) -> dict[str, str]:
         "products": _products(point),
         "corrections": point.software.corrections or "",
         "kernel_compiler": compiler.identity.partition("\n")[0],
-        "kernel_code": code.hexdigest()[:_DIGITS],
+        "kernel_code": code.hexdigest()[:DIGITS],
         "image": (made.image_digest or "") if engine.image_in_identity else "",
         "gem5_version": made.gem5_version or "",
         "gem5_commit": made.gem5_commit or "",
         "gem5_patches": made.gem5_patches or "",
         "gem5_notes": "; ".join(made.notes),
-        "launcher": sha256_file(tools.root / needs.launcher)[:_DIGITS] if needs.launcher else "",
+        "launcher": sha256_file(tools.root / needs.launcher)[:DIGITS] if needs.launcher else "",
     }
 
 

@@ -209,6 +209,7 @@ class Provenance(Part):
     dnnmark_sha256: str | None = Field(None, description="of the benchmark program")
     config_sha256: str | None = Field(None, description="of the .dnnmark text")
     kernel_db_sha256: str | None = None
+    launcher_sha256: str | None = Field(None, description="of the program that starts kernels without ROCm")
     mmap_bytes: int | None = None
     statistics_sha256: str | None = Field(
         None,

@@ -159,13 +159,14 @@ class DerivedKernels(Program[Workload]):
         refuse_redirected(run_dir)
         root = tools.root.resolve()
         data = root / inputs.data if inputs.data else None
+        launcher = root / (inputs.launcher or "")
         launches = _launches(point)
         rows = map(kernel_source, launches)
         run = kernel_run(
             launches,
             gfx=point.gfx,
             options=dict(point.options),
-            launcher=root / (inputs.launcher or ""),
+            launcher=launcher,
             objects={row: root / inputs.objects[row.program, row.arguments] for row in rows},
             data=data,
             known=tools.known(point.gfx),
@@ -173,7 +174,7 @@ class DerivedKernels(Program[Workload]):
             fewer=Fewer.of(point, gem5),
             in_memory=point.in_memory,
         )
-        return replace(run, provenance=provenance(point, gem5, tools.image, data=data))
+        return replace(run, provenance=provenance(point, gem5, tools.image, data=data, launcher=launcher))
 
 
 def _launches(point: Point) -> tuple[Launch, ...]:

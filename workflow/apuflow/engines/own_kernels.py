@@ -114,10 +114,11 @@ class OwnKernels(Program[KernelsWorkload]):
             if machine.runs_as
             else {}
         )
+        launcher = root / (inputs.launcher or "")
         process = launched(
             replace(contents, device=machine.told),
             options=dict(point.options),
-            launcher=root / (inputs.launcher or ""),
+            launcher=launcher,
             list_file=LIST,
             links={} if told else objects,
             judge=OwnJudge(program, files, tuple(codes.values()), known, cut),
@@ -139,7 +140,9 @@ class OwnKernels(Program[KernelsWorkload]):
             for launch in program.launches
         )
         reads = (process.guest.directory / process.guest.program, *codes.values())
-        return Prepared(process, noted(records, cuts), reads, provenance(point, gem5, tools.image))
+        return Prepared(
+            process, noted(records, cuts), reads, provenance(point, gem5, tools.image, launcher=launcher)
+        )
 
 
 def demand(kernel: Kernel, launch: OwnLaunch, isa: Isa) -> Demand:

@@ -109,6 +109,7 @@ def provenance(
     benchmark: str = "",
     database: Path | None = None,
     data: Path | None = None,
+    launcher: Path | None = None,
 ) -> Provenance:
     """What a run is made from, for its record.
 
@@ -135,6 +136,7 @@ def provenance(
         dnnmark_sha256=build.programs.get(benchmark) if build is not None else None,
         config_sha256=hashlib.sha256(text.encode()).hexdigest() if text is not None else None,
         kernel_db_sha256=sha256_file(database) if database is not None else None,
+        launcher_sha256=sha256_file(launcher) if launcher is not None else None,
         mmap_bytes=data.stat().st_size if data is not None else None,
         notes=tuple(notes),
     )

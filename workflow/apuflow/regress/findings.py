@@ -62,6 +62,7 @@ class Findings:
         common: points that both sides have.
         only_a, only_b: points that one side has.
         tables: builds whose tables of instructions were compared.
+        launchers: number of points whose kernels another launcher started.
     """
 
     counters: tuple[CounterChange, ...]
@@ -72,6 +73,7 @@ class Findings:
     only_a: tuple[Key, ...]
     only_b: tuple[Key, ...]
     tables: tuple[str, ...]
+    launchers: int = 0
 
     @property
     def equal(self) -> bool:
@@ -101,6 +103,9 @@ def compare(a: Side, b: Side) -> Findings:
         tuple(key for key in a.results if key not in b.results),
         tuple(key for key in b.results if key not in a.results),
         tuple(build for build in a.tables if build in b.tables),
+        sum(
+            bool(one.launcher and other.launcher) and one.launcher != other.launcher for _, one, other in both
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from apuflow.answers.answer import OTHER_LAUNCHER
 from apuflow.core.markdown import head, row
 from apuflow.core.words import many
 from apuflow.regress.findings import CounterChange, Findings, InstructionChange
@@ -73,6 +74,11 @@ def _summary(found: Findings) -> Iterator[str]:
             yield "The GPU's work is equal (wavefronts, instructions of each kind)."
         elif found.counters:
             yield "The GPU did other work: an instruction is executed in another way, or other code ran."
+        if found.launchers:
+            yield (
+                f"More than gem5 differs: the launchers of {many(found.launchers, 'point')} do, so "
+                f"{OTHER_LAUNCHER}."
+            )
         if found.rows:
             told = ", ".join(f"{part} ({many(count, 'point')})" for part, count in found.rows)
             yield f"Statistics differ in these parts of the machine: {told}."

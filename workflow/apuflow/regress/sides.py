@@ -52,12 +52,14 @@ class Result:
         evidence: why it did not complete.
         counters: by name; without those of the host.
         rows: hash of the statistics of each part of the machine.
+        launcher: beginning of the hash of the program that started the kernels; empty: unknown.
     """
 
     status: str
     evidence: str = ""
     counters: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, str] = field(default_factory=dict)
+    launcher: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _key_of_record(record: RunRecord) -> Key:
 def _result_of_answer(each: answer.Answer) -> Result:
     counters = {name: float(text) for (kind, name), text in each.values.items() if kind == "counter"}
     rows = {name: text for (kind, name), text in each.values.items() if kind == "rows"}
-    return Result(Status.COMPLETED, "", counters, rows)
+    return Result(Status.COMPLETED, "", counters, rows, each.fact("launcher"))
 
 
 def _result_of_record(record: RunRecord, file: Path) -> Result:
@@ -172,4 +174,6 @@ def _result_of_record(record: RunRecord, file: Path) -> Result:
         for name, value in row.counters.items()
         if not BY_NAME[name].stats.startswith("host") and value == value
     }
-    return Result(record.status, "", simulated, row_hashes(record.statistics_files(file.parent)))
+    rows = row_hashes(record.statistics_files(file.parent))
+    launcher = (record.provenance.launcher_sha256 or "")[: answer.DIGITS]
+    return Result(record.status, "", simulated, rows, launcher)
