@@ -33,5 +33,7 @@ def own_inputs(root: Path, item: KernelObject) -> Inputs:
     """What a run of kernels of one's own is given: their code object is compiled here."""
     place = paths.kernel_object(item.gfx, item.name)
     compile_own(item.row, item.gfx, root / place, root)
-    (root / "build/launcher").write_bytes(b"a launcher")
+    launcher = root / "build/launcher"
+    launcher.parent.mkdir(exist_ok=True)
+    launcher.write_bytes(b"a launcher")
     return Inputs("gem5.json", None, None, "build/launcher", {item.row.key: place})

@@ -99,7 +99,9 @@ def test_the_program_finds_them_in_its_directory(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"made")
     (root / "launcher").write_bytes(b"a launcher")
-    prepared = ENGINE.prepare(tools, run, Inputs("gem5.json", None, needs.data, "launcher"), GEM5, root / "runs/point")
+    prepared = ENGINE.prepare(
+        tools, run, Inputs("gem5.json", None, needs.data, "launcher"), GEM5, root / "runs/point"
+    )
     assert prepared.process.guest.environment == {"ROCBLAS_TENSILE_LIBPATH": "rocblas"}
     assert dict(prepared.process.copies) == {
         "rocblas/TensileLibrary.dat": root / needs.library.table,
