@@ -37,6 +37,7 @@ from apuflow.capture.source_lines import named_lines
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import Gpu
 from apuflow.interpret.image import load_image
+from apuflow.interpret.native import Library
 from apuflow.interpret.run import Launch, Machine, Value
 from apuflow.interpret.state import Memory, OutOfBounds, Place
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kernels
@@ -61,6 +62,7 @@ class Device:
 
     Attributes:
         units, memory_bytes: what it says of itself.
+        library: the compiled executor; None: NumPy executes everything.
         descriptor: of the file that is its memory.
     """
 
@@ -68,6 +70,7 @@ class Device:
     choice: Choice = field(default_factory=Choice)
     units: int = 4
     memory_bytes: int = 8 << 30
+    library: Library | None = None
     journal: Journal = field(init=False)
     descriptor: int = field(init=False)
 
@@ -77,7 +80,7 @@ class Device:
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)
         self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE, distinct=True)
-        self._machine = Machine({}, [], self._memory)
+        self._machine = Machine({}, [], self._memory, self.library)
         self._snapshots = Snapshots(self._view, self._owner, self.journal, self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
         self._modules: list[Module] = []

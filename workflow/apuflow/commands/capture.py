@@ -101,6 +101,7 @@ def capture(
     from apuflow.capture.writer import write
     from apuflow.configure.loading import check_new_name
     from apuflow.core import paths
+    from apuflow.interpret.native import library
 
     check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
     chosen = gpu(gfx, "--gfx") if gfx else None
@@ -109,7 +110,8 @@ def capture(
         opencl = b"libOpenCL.so" in data and not rocm
     choice = Choice(kernel, every, iterations, fold, first, execute, limit)
     made = ObservedDevice if rocm else Device
-    device = made(chosen or _first_gpu(data, opencl=opencl), choice, compute_units)
+    runs_on = chosen or _first_gpu(data, opencl=opencl)
+    device = made(runs_on, choice, compute_units, library=None if rocm or not execute else library(Path()))
     libraries = [] if opencl or rocm else [hip_library(Path())]
     variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
     status = run(command, device, libraries, variables)

@@ -225,8 +225,12 @@ class Waves:
     watch: Watch | None = None
     full: bool = field(init=False)
     """Whether every lane of every wavefront is active."""
+    native: Any = field(default=None, init=False)
+    told: tuple[Lanes, Lanes] | None = field(default=None, init=False)
+    """What :mod:`apuflow.interpret.native` keeps of them."""
 
     def __post_init__(self) -> None:
+        self.s, self.v = np.ascontiguousarray(self.s), np.ascontiguousarray(self.v)
         self.vf: NDArray[np.float32] = self.v.view(np.float32)
         self.vi: NDArray[np.int32] = self.v.view(np.int32)
         self.halves: NDArray[np.uint16] = self.v.view(np.uint16).reshape(*self.v.shape, 2)
