@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from needs import C_COMPILER, CLANG, HIP
+from typer.testing import CliRunner
 
 from apuflow.capture.build import Build
 from apuflow.capture.device import Device
@@ -15,6 +16,7 @@ from apuflow.capture.options import read_line
 from apuflow.capture.selection import Choice
 from apuflow.capture.server import run
 from apuflow.capture.writer import write
+from apuflow.cli import build_app
 from apuflow.configure import load_workload
 from apuflow.configure.kernel_workload import KernelsWork
 from apuflow.core.errors import ApuflowError, EngineError
@@ -25,6 +27,7 @@ from apuflow.kernels.reference import expected_outputs
 from apuflow.kernels.sources import HEADERS
 
 SOURCE = Path(__file__).parents[2] / "data/hip/program.hip"
+SOURCES = (str(SOURCE), str(SOURCE.with_name("variables.hip")))
 GFX = "gfx90a"
 ALL = Choice()
 
@@ -36,7 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         need.required_program()
     place = tmp_path_factory.mktemp("project")
     (place / "configs/workloads").mkdir(parents=True)
-    Build((GFX,), root=place).run(read_line([f"-I{HEADERS}", str(SOURCE), "-o", str(place / "program")]))
+    Build((GFX,), root=place).run(read_line([f"-I{HEADERS}", *SOURCES, "-o", str(place / "program")]))
     return place
 
 
@@ -119,13 +122,17 @@ def test_the_program_is_told_of_the_chosen_gpu(root: Path, capfd: pytest.Capture
         ("printf", ["printf", "leave it out of the kernel"]),
         ("crash", ["SIGSEGV, after 2 launches"]),
         ("bounds", ["byte 1,200 of allocation 3, which has 1,200 bytes", "launch 1", "argument 1", "values"]),
+        ("freed", ["byte 0 of allocation 3, which was freed", "launch 1"]),
+        ("host", ["are in no buffer", "memory of the host is not the GPU's"]),
+        ("null", ["4 bytes at 0x0, a null pointer"]),
+        ("many", ["have run when", "of 1,000,000 workgroups have begun", "launch a smaller grid"]),
         ("nothing", ["launched no kernel"]),
         ("large", ["a workgroup has 2048 work-items, the kernel takes at most 1024"]),
     ],
 )
 def test_what_cannot_be_is_said(root: Path, word: str, said: list[str]) -> None:
     with pytest.raises(ApuflowError) as raised:
-        write(captured(root, word).journal, "never", root, "program")
+        write(captured(root, word, Choice(limit=2_000_000)).journal, "never", root, "program")
     for text in said:
         assert text in str(raised.value)
     assert not (root / "configs/workloads/never.yaml").exists()
@@ -147,6 +154,18 @@ def test_a_program_for_another_gpu(root: Path) -> None:
     with pytest.raises(EngineError, match="no code for this GPU") as raised:
         captured(root, "templates", gfx="gfx942")
     assert raised.value.remedy == "its code is for gfx90a: build it for gfx942"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--gfx", "gfx942"], ["no code for this GPU", "its code is for gfx90a: build it for gfx942"]),
+        (["--kernel", "scale("], ["not a regular expression", "--kernel"]),
+    ],
+)
+def test_a_wrong_option_is_said_before_the_program_runs(root: Path, options: list[str], said: list[str]) -> None:
+    done = CliRunner().invoke(build_app(), ["capture", "x", *options, "--", str(root / "program"), "templates"])
+    assert all(text in str(done.exception) for text in said)
 
 
 def test_a_program_that_is_not_there(root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -297,11 +298,17 @@ class Device:
         except EngineError as error:
             error.message = f"launch {self.journal.count}: {named_lines(error.message, self._code_places())}"
             if isinstance(error, OutOfBounds):
-                error.remedy = f"correct the program. {self._arguments(asked)}"
+                error.remedy = self._remedy(error.message, asked)
             raise
         self.journal.seconds += time.monotonic() - began
         self.journal.instructions += done
         return done
+
+    def _remedy(self, message: str, asked: Asked) -> str:
+        """What to do about an access outside of memory."""
+        if re.search(r" at 0x[0-9a-f]+ are in no buffer", message):
+            return "memory of the host is not the GPU's: allocate it by hipMalloc, hipHostMalloc or hipMallocManaged"
+        return "; ".join(["correct the program", *filter(None, [self._arguments(asked)])])
 
     def _code_places(self) -> Mapping[Path, Place]:
         return {self.object_file(each): each.place for each in self._modules}

@@ -507,10 +507,16 @@ class _Pool:
                     return False
 
     def _too_long(self, address: int) -> TooLong:
-        limit = self.session.limit
+        session = self.session
+        groups = math.prod(workgroups(session.launch.grid, session.launch.workgroup))
+        ran = f"{session.limit:,} wavefront instructions have run"
+        if session.groups < groups and not self.ready:
+            return TooLong(
+                f"{ran} when {session.groups:,} of {groups:,} workgroups have begun",
+                remedy="launch a smaller grid, or give a higher limit",
+            )
         return TooLong(
-            f"{limit:,} wavefront instructions have run and it does not end, at {address:#x}",
-            remedy="correct its loop, or give a higher limit",
+            f"{ran} and it does not end, at {address:#x}", remedy="correct its loop, or give a higher limit"
         )
 
     def _end(self, waves: Waves) -> None:

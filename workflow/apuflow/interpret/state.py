@@ -151,14 +151,16 @@ class Memory:
         return int(inside.argmin())
 
     def _missed(self, address: int, size: int) -> str:
-        before = [place for place in self.places.values() if place.address <= address]
-        if not before:
-            return f"{size} bytes at {address:#x} are in no buffer"
-        near = max(before, key=lambda place: place.address)
-        return (
-            f"{size} bytes at byte {address - near.address:,} of {near.name}, which has {near.size:,} bytes, "
-            "are in no buffer"
-        )
+        bytes_ = f"{size} byte{'' if size == 1 else 's'}"
+        if 0 <= address < _PAGE:
+            return f"{bytes_} at {address:#x}, a null pointer"
+        if not 0 <= address - self.base < self._end:
+            return f"{bytes_} at {address:#x} are in no buffer"
+        near = self._order[bisect.bisect_right(self._order, address, key=lambda each: each.address) - 1]
+        freed = self.places.get(near.name) is not near
+        about = "was freed" if freed else f"has {near.size:,} bytes"
+        ending = "" if freed else ", are in no buffer"
+        return f"{bytes_} at byte {address - near.address:,} of {near.name}, which {about}{ending}"
 
 
 class Lds:
