@@ -163,8 +163,12 @@ def test_a_program_for_another_gpu(root: Path) -> None:
         (["--kernel", "scale("], ["not a regular expression", "--kernel"]),
     ],
 )
-def test_a_wrong_option_is_said_before_the_program_runs(root: Path, options: list[str], said: list[str]) -> None:
-    done = CliRunner().invoke(build_app(), ["capture", "x", *options, "--", str(root / "program"), "templates"])
+def test_a_wrong_option_is_said_before_the_program_runs(
+    root: Path, options: list[str], said: list[str]
+) -> None:
+    done = CliRunner().invoke(
+        build_app(), ["capture", "x", *options, "--", str(root / "program"), "templates"]
+    )
     assert all(text in str(done.exception) for text in said)
 
 

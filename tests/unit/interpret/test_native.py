@@ -15,14 +15,33 @@ from apuflow.interpret import native
 from apuflow.interpret.blocks import step_of
 from apuflow.interpret.encodings import VECTOR, Dpp, Instruction, Sdwa
 from apuflow.interpret.native_ops import MOVER, Encoder
+from apuflow.interpret.opcodes import Encoding
 from apuflow.interpret.state import EXEC, LANES, Lds, Memory, Waves
 from apuflow.interpret.vector import meaning
 
 COUNT, REGISTERS = 3, 24
 SPECIAL = np.array(
-    [0, 1, 2, 31, 63, 64, 0x7F, 0x80, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x3F800000, 0xBF800000, 0x7F800000]
-    + [0xFF800000, 0x7FC00000, 0x7F800001, 0x00800000, 0x007FFFFF, 0x00000100, 0x4F000000, 0xCF000000, 0x4F800000]
-    + [0x3FF00000, 0x7FF00000, 0xFFF00000, 0x7FF80000, 0x00100000, 0x41E00000, 0xC1E00000, 0x3EAAAAAB, 0x00010000],
+    [
+        *(
+            0,
+            1,
+            2,
+            31,
+            63,
+            64,
+            0x7F,
+            0x80,
+            0xFFFF,
+            0x7FFFFFFF,
+            0x80000000,
+            0xFFFFFFFF,
+            0x3F800000,
+            0xBF800000,
+        ),
+        *(0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 0x00800000, 0x007FFFFF, 0x00000100, 0x4F000000),
+        *(0xCF000000, 0x4F800000, 0x3FF00000, 0x7FF00000, 0xFFF00000, 0x7FF80000, 0x00100000, 0x41E00000),
+        *(0xC1E00000, 0x3EAAAAAB, 0x00010000),
+    ],
     np.uint32,
 )
 
@@ -43,14 +62,18 @@ def wavefronts(seed: int, *, full: bool = False) -> Waves:
     lds = Lds(2, 512)
     lds.bytes[:1024] = random.integers(0, 256, 1024, np.uint8)
     lds.live[:] = [2, 1]
-    lanes = np.ones((COUNT, LANES), np.bool_) if full else random.random((COUNT, LANES)) < [[0.6], [0.1], [0.0]]
-    return Waves(
-        *(words(128, COUNT), words(REGISTERS, COUNT, LANES), lanes, random.random(COUNT) < 0.5),
-        *(np.array([0, 0, 1]), np.arange(COUNT), np.zeros(COUNT, np.int64), memory, lds, 16),
+    lanes = (
+        np.ones((COUNT, LANES), np.bool_) if full else random.random((COUNT, LANES)) < [[0.6], [0.1], [0.0]]
     )
+    group, number, private = np.array([0, 0, 1]), np.arange(COUNT), np.zeros(COUNT, np.int64)
+    scalars, vectors = words(128, COUNT), words(REGISTERS, COUNT, LANES)
+    scc = random.random(COUNT) < 0.5
+    return Waves(scalars, vectors, lanes, scc, group, number, private, memory, lds, 16)
 
 
-def compare(library: native.Library, found: Instruction, isa: str, seed: int = 1, *, full: bool = False) -> bool:
+def compare(
+    library: native.Library, found: Instruction, isa: str, seed: int = 1, *, full: bool = False
+) -> bool:
     """Whether the executor has the instruction; then it leaves what NumPy leaves."""
     encoder = Encoder(library.functions, isa)
     row = encoder.row(found)
@@ -63,13 +86,13 @@ def compare(library: native.Library, found: Instruction, isa: str, seed: int = 1
         step(left)
     movers = np.array(encoder.movers or np.zeros(1, MOVER), MOVER)
     ops = np.array([row])
-    done = library.op(
-        *(ctypes.addressof(native.waves_of(right)), ops.ctypes.data, movers.ctypes.data)
-    )
+    done = library.op(*(ctypes.addressof(native.waves_of(right)), ops.ctypes.data, movers.ctypes.data))
     assert done
     for name in ("s", "exec", "scc"):
         same(getattr(left, name), getattr(right, name), f"{found.name} {found}: {name}")
-    assert np.array_equal(left.memory.bytes, right.memory.bytes) and np.array_equal(left.lds.bytes, right.lds.bytes)
+    assert np.array_equal(left.memory.bytes, right.memory.bytes) and np.array_equal(
+        left.lds.bytes, right.lds.bytes
+    )
     if found.target >= 0 and found.encoding.startswith("v"):
         known = meaning(found.name)
         wide = known is not None and known.results[0] == "d"
@@ -96,7 +119,7 @@ def same(left: np.ndarray, right: np.ndarray, what: str, *, wide: bool = False) 
 
 
 def vector_forms(name: str) -> Iterator[Instruction]:
-    """Sources in vector and scalar registers and constants, with signs, clamp and multiples, by SDWA and DPP."""
+    """Sources in registers and constants, with signs, clamp and multiples, by SDWA and DPP."""
     known = meaning(name)
     assert known is not None
     count = len(known.sources) - known.accumulates
@@ -159,9 +182,13 @@ def test_every_scalar_function_does_what_numpy_does(library: native.Library) -> 
     assert len(names) > 90
     for seed, name in enumerate(names):
         immediate = re.fullmatch(r"s_(addk|mulk|movk|cmovk)_i32", name)
-        encoding = "sopk" if immediate else "sopc" if "cmp" in name else "sop1"
+        encoding: Encoding = "sopk" if immediate else "sopc" if "cmp" in name else "sop1"
         target = -1 if encoding == "sopc" else 50
-        two = encoding == "sopc" or name in _TWO or re.match(r"s_(lsh|ash|add|sub|mul|min|max|bfe|bfm|pack|csel)", name)
+        two = (
+            encoding == "sopc"
+            or name in _TWO
+            or re.match(r"s_(lsh|ash|add|sub|mul|min|max|bfe|bfm|pack|csel)", name)
+        )
         codes = ((40, 42), (EXEC, 193), (44, 129), (106, 40), (255, 46), (200, 241))
         forms = [codes[0]] if immediate else codes
         for place, (first, second) in enumerate(forms):
@@ -175,11 +202,23 @@ def test_every_scalar_function_does_what_numpy_does(library: native.Library) -> 
             assert compare(library, found, "vega", seed)
 
 
-_TWO = {f"s_{name}_b{width}" for name in ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor") for width in (32, 64)}
+_TWO = {
+    f"s_{name}_b{width}"
+    for name in ("and", "or", "xor", "andn2", "orn2", "nand", "nor", "xnor")
+    for width in (32, 64)
+}
 
 
 LDS = (
-    *("ds_read_b32", "ds_write_b32", "ds_read_b64", "ds_write_b128", "ds_read_u8", "ds_read_i16", "ds_write_b8"),
+    *(
+        "ds_read_b32",
+        "ds_write_b32",
+        "ds_read_b64",
+        "ds_write_b128",
+        "ds_read_u8",
+        "ds_read_i16",
+        "ds_write_b8",
+    ),
     *("ds_read2_b32", "ds_write2_b64", "ds_read2st64_b32", "ds_read_u8_d16_hi", "ds_write_b16_d16_hi"),
     *("ds_add_u32", "ds_add_rtn_u32", "ds_max_rtn_i32", "ds_cmpst_rtn_b64", "ds_inc_rtn_u32", "ds_add_f32"),
     *("ds_wrxchg_rtn_b32", "ds_mskor_b32", "ds_min_u64", "ds_bpermute_b32", "ds_permute_b32"),
@@ -195,7 +234,9 @@ def test_lds_is_read_and_written_as_by_numpy(library: native.Library, name: str)
     """At random places, aligned as the hardware wants it; some lanes have the same one."""
     size = 16 if "128" in name else 8 if "64" in name and "st64" not in name else 4
     offset = 1 if "st64" in name else size
-    found = Instruction(64, 8, "ds", name, 10, sources=(VECTOR + 2, VECTOR + 4, VECTOR + 8), offsets=(offset, 0))
+    found = Instruction(
+        64, 8, "ds", name, 10, sources=(VECTOR + 2, VECTOR + 4, VECTOR + 8), offsets=(offset, 0)
+    )
     _compare_places(library, found, 128 if "st64" in name else 300, size)
 
 
@@ -209,7 +250,9 @@ def test_memory_is_read_and_written_as_by_numpy(library: native.Library, name: s
             continue
         flags = frozenset({"glc"}) if name.startswith("atomic") else frozenset()
         sources = (VECTOR + 2, VECTOR + 4, 0x7F)
-        found = Instruction(64, 8, "global", f"global_{kind}{word}", 10, sources=sources, offsets=(-8,), flags=flags)
+        found = Instruction(
+            64, 8, "global", f"global_{kind}{word}", 10, sources=sources, offsets=(-8,), flags=flags
+        )
         _compare_places(library, found, 3000, size)
 
 
@@ -239,7 +282,9 @@ def _compare_places(library: native.Library, found: Instruction, most: int, size
 
 def test_a_place_outside_of_memory_changes_nothing(library: native.Library) -> None:
     """NumPy then says what is wrong."""
-    found = Instruction(64, 8, "global", "global_store_dword", 10, sources=(VECTOR + 2, VECTOR + 4, 0x7F), offsets=(0,))
+    found = Instruction(
+        64, 8, "global", "global_store_dword", 10, sources=(VECTOR + 2, VECTOR + 4, 0x7F), offsets=(0,)
+    )
     row = Encoder(library.functions, "gfx90a").row(found)
     waves = wavefronts(5)
     before = waves.memory.bytes.copy()

@@ -110,10 +110,14 @@ def run(
 
     The compiled executor does the same, where there is one.
     """
-    executed, after = _run_by(None, image, kernel, arrays, *numbers, grid=grid, workgroup=workgroup, limit=limit, defects=defects)
+    executed, after = _run_by(
+        None, image, kernel, arrays, *numbers, grid=grid, workgroup=workgroup, limit=limit, defects=defects
+    )
     if not EXECUTOR or defects:
         return executed, after
-    again, too = _run_by(EXECUTOR[0], image, kernel, arrays, *numbers, grid=grid, workgroup=workgroup, limit=limit)
+    again, too = _run_by(
+        EXECUTOR[0], image, kernel, arrays, *numbers, grid=grid, workgroup=workgroup, limit=limit
+    )
     assert {str(each): count for each, count in executed.instructions.items()} == {
         str(each): count for each, count in again.instructions.items()
     }

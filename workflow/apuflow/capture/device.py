@@ -307,7 +307,7 @@ class Device:
     def _remedy(self, message: str, asked: Asked) -> str:
         """What to do about an access outside of memory."""
         if re.search(r" at 0x[0-9a-f]+ are in no buffer", message):
-            return "memory of the host is not the GPU's: allocate it by hipMalloc, hipHostMalloc or hipMallocManaged"
+            return "memory of the host is not the GPU's: use hipMalloc, hipHostMalloc or hipMallocManaged"
         return "; ".join(["correct the program", *filter(None, [self._arguments(asked)])])
 
     def _code_places(self) -> Mapping[Path, Place]:

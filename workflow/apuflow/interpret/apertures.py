@@ -27,6 +27,7 @@ from apuflow.interpret.moves import (
 from apuflow.interpret.operands import PRIVATE, SHARED, put
 from apuflow.interpret.state import Lanes, Step, Waves
 
+
 def through_apertures(
     found: Instruction, plain: Step, addresses: Callable[[Waves], Array], private: Step | None
 ) -> Step:

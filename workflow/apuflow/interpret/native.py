@@ -26,7 +26,10 @@ _FLAGS: Final = (
 )
 _PROCESSOR: Final = Path("/proc/cpuinfo")
 BLOCK: Final = np.dtype(
-    [(name, "i8") for name in ("ops", "op_count", "instructions", "address", "there", "after", "ending", "executions")]
+    [
+        (name, "i8")
+        for name in ("ops", "op_count", "instructions", "address", "there", "after", "ending", "executions")
+    ]
 )
 _ENDINGS: Final = {
     **{f"s_cbranch_{name}": number for number, name in enumerate(
@@ -53,7 +56,10 @@ class Status(IntEnum):
 
 class _Waves(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("s", "v", "exec", "scc", "group", "private", "memory", "limits", "lds", "live")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("s", "v", "exec", "scc", "group", "private", "memory", "limits", "lds", "live")
+        ),
         *((name, ctypes.c_int64) for name in ("base", "bytes", "lds_bytes", "lds_stride")),
         *((name, ctypes.c_int64) for name in ("count", "accumulation", "full")),
     )
@@ -92,10 +98,12 @@ class Library:
 
 
 def library(root: Path, cc: str = "cc") -> Library | None:
-    """The executor, compiled below the project's directory where it is not there; None: there is no C compiler."""
+    """The executor, compiled below the project's directory once; None: there is no C compiler."""
     files = sorted(SOURCES.glob("*.[ch]"))
     processor = _PROCESSOR.read_text(encoding="utf-8").partition("\n\n")[0] if _PROCESSOR.exists() else ""
-    features = [line for line in processor.splitlines() if line.startswith(("flags", "Features", "model name"))]
+    features = [
+        line for line in processor.splitlines() if line.startswith(("flags", "Features", "model name"))
+    ]
     texts = [each.read_text(encoding="utf-8") for each in files]
     parts = "\0".join((cc, *_FLAGS, *features, *texts))
     out = root / paths.native_library(hashlib.sha256(parts.encode()).hexdigest()[:16])
@@ -105,7 +113,9 @@ def library(root: Path, cc: str = "cc") -> Library | None:
         out.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(out) as part:
             sources = [str(each) for each in files if each.suffix == ".c"]
-            done = subprocess.run([cc, *_FLAGS, "-o", str(part), *sources, "-lm"], capture_output=True, check=False)
+            done = subprocess.run(
+                [cc, *_FLAGS, "-o", str(part), *sources, "-lm"], capture_output=True, check=False
+            )
             if done.returncode:
                 return None
     return Library(out)
@@ -154,7 +164,9 @@ class NativeProgram:
     def run(self, waves: Waves, state: State) -> Status:
         """Run blocks until there is a reason to stop."""
         given = waves_of(waves)
-        status = Status(self._library.run(ctypes.addressof(given), ctypes.addressof(self._given), ctypes.addressof(state)))
+        status = Status(
+            self._library.run(ctypes.addressof(given), ctypes.addressof(self._given), ctypes.addressof(state))
+        )
         waves.full = bool(given.full)
         return status
 
@@ -175,12 +187,22 @@ def waves_of(waves: Waves) -> Any:
     if given is None:
         memory, lds = waves.memory, waves.lds
         given = waves.native = _Waves(
-            *(_address(each) for each in (waves.s, waves.v, waves.exec, waves.scc, waves.group, waves.private)),
-            *(_address(memory.bytes), _address(memory.limits), _address(lds.bytes), _address(lds.live), memory.base, len(memory.bytes)),
+            *(
+                _address(each)
+                for each in (waves.s, waves.v, waves.exec, waves.scc, waves.group, waves.private)
+            ),
+            *(
+                _address(memory.bytes),
+                _address(memory.limits),
+                _address(lds.bytes),
+                _address(lds.live),
+                memory.base,
+                len(memory.bytes),
+            ),
             *(lds.size, lds.stride, len(waves), waves.accumulation, 0),
         )
         waves.told = (waves.exec, waves.scc)
-    elif waves.told[0] is not waves.exec or waves.told[1] is not waves.scc:
+    elif waves.told is None or waves.told[0] is not waves.exec or waves.told[1] is not waves.scc:
         waves.exec, waves.scc = map(np.ascontiguousarray, (waves.exec, waves.scc))
         given.exec, given.scc = _address(waves.exec), _address(waves.scc)
         waves.told = (waves.exec, waves.scc)

@@ -27,12 +27,21 @@ OP: Final = np.dtype(
         *((name, "i4") for name in ("function", "target", "scalar_target")),
         ("source", SOURCE, 4),
         *((name, "i4") for name in ("result", "clamp", "output", "part_target", "part_unused", "mover")),
-        *((name, "i4") for name in ("bytes", "signs", "half", "returns", "scalar_base", "accumulates", "spread")),
+        *(
+            (name, "i4")
+            for name in ("bytes", "signs", "half", "returns", "scalar_base", "accumulates", "spread")
+        ),
         *((name, "i4") for name in ("offset", "second_offset", "padding")),
     ]
 )
 MOVER: Final = np.dtype(
-    [("from", "u1", LANES), ("there", "u1", LANES), ("written", "u1", LANES), ("bound", "u1"), ("padding", "u1", 63)]
+    [
+        ("from", "u1", LANES),
+        ("there", "u1", LANES),
+        ("written", "u1", LANES),
+        ("bound", "u1"),
+        ("padding", "u1", 63),
+    ]
 )
 _CONSTANT, _SCALAR, _VECTOR = 1, 2, 3
 _HALF, _SELECTED, _SIGNED = 1, 16, 8
@@ -59,7 +68,7 @@ class Encoder:
         self.movers: list[Row] = []
 
     def row(self, found: Instruction) -> Row:
-        """The row of an instruction that neither branches nor waits; without a function: NumPy executes it."""
+        """The row of an instruction that neither branches nor waits; no function: NumPy executes it."""
         made = np.zeros((), OP)
         made["function"], made["target"], made["scalar_target"] = -1, -1, -1
         try:
@@ -184,7 +193,9 @@ class Encoder:
             second = number == 1 and re.match(r"s_(lsh|ash|bfe|bitcmp)", name)
             narrow = second or name.startswith(("s_bfm", "s_bitset"))
             signed = "I" if "i64" in name else "U"
-            _operand(made["source"][number], code, signed if wide_sources and not narrow else "u", found.literal)
+            _operand(
+                made["source"][number], code, signed if wide_sources and not narrow else "u", found.literal
+            )
         made["target"] = found.target
         made["result"] = _PAIR if wide else _WORD
         made["returns"] = "saveexec" in name

@@ -382,8 +382,8 @@ def _complete(waves: Waves) -> bool:
 class _Pool:
     """Wavefronts that are ready, by their address, and those that wait at barriers.
 
-    Wavefronts with the lowest address go on first: where a program branches and joins again, they meet. Others get
-    a turn after a while, so that wavefronts may wait for each other in a loop.
+    Wavefronts with the lowest address go on first: where a program branches and joins again, they meet.
+    Others get a turn after a while, so that wavefronts may wait for each other in a loop.
 
     Attributes:
         since: the time from which each of ``ready`` has not gone on.
@@ -434,7 +434,7 @@ class _Pool:
         self.since.setdefault(place, self.clock)
 
     def _go(self, address: int, waves: Waves, *, alone: bool) -> bool:
-        """Run wavefronts until they part, meet others (not ``alone``), end, wait or tire; whether they ended."""
+        """Run wavefronts until they part, end, wait, tire, or meet others; whether they ended."""
         session = self.session
         others = _NOWHERE if alone else min(self.ready, default=(_NOWHERE, 0))[0]
         if self.native:
