@@ -253,7 +253,7 @@ class Device:
         return asked
 
     def _count_or_keep(self, asked: Asked, pointers: list[Pointer], run: int, *, wanted: bool) -> None:
-        """A launch has ended that is recorded, or that counts to one that is.
+        """A launch has ended that is recorded, or that counts to one that is (:meth:`settle`).
 
         Args:
             run: its wavefront instructions.
@@ -261,8 +261,7 @@ class Device:
         Raises:
             Enough: it was the last one that is wanted.
         """
-        if twin := self._selection.twin(asked, run, wanted=wanted):
-            twin.count(run)
+        if self._selection.left_out(asked, run, wanted=wanted):
             return
         self._snapshots.after()
         code = asked.module.current
@@ -279,6 +278,10 @@ class Device:
         self.journal.launches.append(kept)
         if self.choice.first == len(self.journal.launches):
             raise Enough
+
+    def settle(self) -> None:
+        """The program has ended: count launches that are not recorded to those that are."""
+        self._selection.settle()
 
     def _view(self, owner: Owner) -> Bytes:
         """What memory holds there."""

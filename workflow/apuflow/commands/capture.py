@@ -69,7 +69,7 @@ def capture(
     gfx: str | None = typer.Option(None, help="The GPU; default: the first that the program has code for."),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
-    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel, and its first two."),
     iterations: int | None = typer.Option(
         None, min=2, help="Record so many iterations of each outermost loop of launches."
     ),
@@ -120,6 +120,7 @@ def capture(
     libraries = [] if opencl or rocm else [hip_library(Path())]
     variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
     status = run(command, device, libraries, variables)
+    device.settle()
     journal = device.journal
     if status:
         refused = f"; the GPU does not take {journal.refused[0]}" if journal.refused else ""
