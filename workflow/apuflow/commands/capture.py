@@ -69,7 +69,7 @@ def capture(
     gfx: str | None = typer.Option(None, help="The GPU; default: the first that the program has code for."),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
-    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel, and its first two."),
+    every: int = typer.Option(1, min=1, help="Record each kernel's first two launches, then one of so many."),
     iterations: int | None = typer.Option(
         None, min=2, help="Record so many iterations of each outermost loop of launches."
     ),
