@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import C_COMPILER
 
 from apuflow.interpret import native
 from apuflow.interpret.blocks import step_of
@@ -293,5 +295,53 @@ def test_a_place_outside_of_memory_changes_nothing(library: native.Library) -> N
     assert np.array_equal(before, waves.memory.bytes)
 
 
+@pytest.mark.parametrize("name", ["v_pk_add_f32", "v_pk_mul_f32", "v_pk_fma_f32", "v_pk_mov_b32"])
+def test_packed_operations_do_what_numpy_does(library: native.Library, name: str) -> None:
+    count = 3 if "fma" in name else 2
+    plain = Instruction(
+        64, 8, "vop3p", name, 10, sources=(VECTOR + 2, VECTOR + 4, VECTOR + 6)[:count], select_high=7
+    )
+    forms = [
+        plain,
+        replace(plain, sources=(VECTOR + 10, VECTOR + 9, VECTOR + 11)[:count]),
+        replace(plain, sources=(40, VECTOR + 4, 242)[:count], select=5, select_high=2),
+        replace(plain, select=3, select_high=4, negative=6, negative_high=3),
+        replace(plain, sources=(242, VECTOR + 4, 44)[:count], negative=1, negative_high=5),
+    ]
+    if name != "v_pk_mov_b32":
+        forms.append(replace(plain, clamp=True))
+    for place, found in enumerate(forms):
+        assert compare(library, found, "gfx90a", 5 + place, full=place == 0)
+
+
+def test_registers_that_a_kernel_does_not_have_are_left_to_numpy(library: native.Library) -> None:
+    found = Instruction(64, 4, "vop1", "v_mov_b32", 10, sources=(VECTOR + REGISTERS,))
+    ops, movers = np.array([Encoder(library.functions, "vega").row(found)]), np.zeros(1, MOVER)
+    assert not library.op(
+        ctypes.addressof(native.waves_of(wavefronts(5))), ops.ctypes.data, movers.ctypes.data
+    )
+
+
 def test_without_a_compiler_there_is_none(tmp_path: Path) -> None:
     assert native.library(tmp_path, cc="no-such-compiler") is None
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_compiler_that_fails_is_as_none(tmp_path: Path, status: int) -> None:
+    """It leaves a part of a library, or something that is none."""
+    cc = tmp_path / "cc"
+    cc.write_text(
+        "#!/bin/sh\n[ $1 = --version ] && exit\nwhile [ $1 != -o ]; do shift; done\n"
+        f"echo x > $2\nexit {status}\n"
+    )
+    cc.chmod(0o755)
+    assert native.library(tmp_path / "project", cc=str(cc)) is None
+    assert len(list(tmp_path.glob("project/**/*.*"))) == 1 - status
+
+
+def test_no_warnings(tmp_path: Path) -> None:
+    C_COMPILER.required_program()
+    warnings = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-fsyntax-only")
+    subprocess.run(
+        ["cc", *native.FLAGS, *warnings, *map(str, native.SOURCES.glob("*.c"))], check=True, cwd=tmp_path
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import platform
 import shutil
 import subprocess
 from enum import IntEnum
@@ -20,9 +21,9 @@ from apuflow.interpret.native_ops import MOVER, OP, Encoder
 from apuflow.interpret.state import Waves
 
 SOURCES: Final = Path(__file__).with_name("native")
-_FLAGS: Final = (
-    *("-std=gnu17", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-O2", "-ftree-vectorize"),
-    *("-march=native", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-shared", "-fvisibility=hidden"),
+FLAGS: Final = (
+    *("-std=gnu17", "-O2", "-ftree-vectorize", "-march=native", "-ffp-contract=off", "-fno-math-errno"),
+    *("-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,noexecstack"),
 )
 _PROCESSOR: Final = Path("/proc/cpuinfo")
 BLOCK: Final = np.dtype(
@@ -61,7 +62,7 @@ class _Waves(ctypes.Structure):
             for name in ("s", "v", "exec", "scc", "group", "private", "memory", "limits", "lds", "live")
         ),
         *((name, ctypes.c_int64) for name in ("base", "bytes", "lds_bytes", "lds_stride")),
-        *((name, ctypes.c_int64) for name in ("count", "accumulation", "full")),
+        *((name, ctypes.c_int64) for name in ("count", "registers", "accumulation", "full")),
     )
 
 
@@ -81,7 +82,7 @@ class State(ctypes.Structure):
 
 
 class Library:
-    """The executor's functions."""
+    """The executor's functions; raises OSError if it cannot be loaded."""
 
     def __init__(self, path: Path) -> None:
         library = ctypes.CDLL(str(path))
@@ -98,31 +99,44 @@ class Library:
 
 
 def library(root: Path, cc: str = "cc") -> Library | None:
-    """The executor, compiled below the project's directory once; None: there is no C compiler."""
+    """The executor, compiled below the project's directory once for each compiler and processor.
+
+    None: there is no C compiler, it fails, or the library cannot be kept or loaded there.
+    """
+    compiler = shutil.which(cc)
+    if compiler is None:
+        return None
     files = sorted(SOURCES.glob("*.[ch]"))
-    processor = _PROCESSOR.read_text(encoding="utf-8").partition("\n\n")[0] if _PROCESSOR.exists() else ""
-    features = [
-        line for line in processor.splitlines() if line.startswith(("flags", "Features", "model name"))
-    ]
     texts = [each.read_text(encoding="utf-8") for each in files]
-    parts = "\0".join((cc, *_FLAGS, *features, *texts))
-    out = root / paths.native_library(hashlib.sha256(parts.encode()).hexdigest()[:16])
-    if not out.exists():
-        if shutil.which(cc) is None:
-            return None
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(out) as part:
+    try:
+        parts = (compiler, _output(compiler, "--version"), *FLAGS, *_processor(), *texts)
+        out = root / paths.native_library(hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16])
+        if not out.exists():
+            out.parent.mkdir(parents=True, exist_ok=True)
             sources = [str(each) for each in files if each.suffix == ".c"]
-            done = subprocess.run(
-                [cc, *_FLAGS, "-o", str(part), *sources, "-lm"], capture_output=True, check=False
-            )
-            if done.returncode:
-                return None
-    return Library(out)
+            with atomic_write(out) as part:
+                _output(compiler, *FLAGS, "-o", str(part), *sources, "-lm")
+        return Library(out)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def _processor() -> list[str]:
+    """What decides which instructions the compiler may use."""
+    text = _PROCESSOR.read_text(encoding="utf-8") if _PROCESSOR.exists() else ""
+    lines = text.partition("\n\n")[0].splitlines()
+    return [
+        platform.machine(),
+        *(each for each in lines if each.startswith(("flags", "Features", "model name"))),
+    ]
 
 
 def _address(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])
+    return int(array.ctypes.data)
 
 
 class NativeProgram:
@@ -199,7 +213,7 @@ def waves_of(waves: Waves) -> Any:
                 memory.base,
                 len(memory.bytes),
             ),
-            *(lds.size, lds.stride, len(waves), waves.accumulation, 0),
+            *(lds.size, lds.stride, len(waves), len(waves.v), waves.accumulation, 0),
         )
         waves.told = (waves.exec, waves.scc)
     elif waves.told is None or waves.told[0] is not waves.exec or waves.told[1] is not waves.scc:

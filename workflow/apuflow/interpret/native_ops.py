@@ -31,7 +31,7 @@ OP: Final = np.dtype(
             (name, "i4")
             for name in ("bytes", "signs", "half", "returns", "scalar_base", "accumulates", "spread")
         ),
-        *((name, "i4") for name in ("offset", "second_offset", "padding")),
+        *((name, "i4") for name in ("offset", "second_offset", "registers", "accumulated")),
     ]
 )
 MOVER: Final = np.dtype(
@@ -44,7 +44,7 @@ MOVER: Final = np.dtype(
     ]
 )
 _CONSTANT, _SCALAR, _VECTOR = 1, 2, 3
-_HALF, _SELECTED, _SIGNED = 1, 16, 8
+_HALF, _SELECTED, _SIGNED, _PACKED = 1, 16, 8, 32
 _WORD, _PAIR, _HALF_OF_TWO, _HIGH_HALF, _PART = 1, 2, 3, 4, 5
 _WIDE: Final = "dUI"
 _NARROW: Final = "hws"
@@ -75,6 +75,8 @@ class Encoder:
             match found.encoding:
                 case "vop1" | "vop2" | "vopc" | "vop3":
                     self._vector(made, found)
+                case "vop3p":
+                    self._packed(made, found)
                 case "sop1" | "sop2" | "sopc" | "sopk":
                     self._scalar(made, found)
                 case "smem":
@@ -83,6 +85,7 @@ class Encoder:
                     self._memory(made, found)
                 case "ds":
                     self._lds(made, found)
+            _bound(made, found)
         except NotNative:
             made["function"] = -1
         return made
@@ -98,7 +101,8 @@ class Encoder:
             made["target"], made["scalar_target"] = found.target, found.scalar_target
             for number, code in enumerate(found.sources[:2]):
                 _operand(made["source"][number], code, "u", found.literal)
-            if found.name == "v_writelane_b32" and found.target < 0:
+            reads = found.sources[0] >= VECTOR
+            if reads == (found.name == "v_writelane_b32") or (found.name == "v_readlane_b32" and not reads):
                 raise NotNative
             return
         known = meaning(found.name)
@@ -173,6 +177,24 @@ class Encoder:
                 raise NotNative
             made["result"] = _PART
             made["part_target"], made["part_unused"] = found.sdwa.target, found.sdwa.unused
+
+    def _packed(self, made: Row, found: Instruction) -> None:
+        """Two operations of 32 bits; V_PK_MOV_B32 takes a register of each source."""
+        self._is(made, found.name)
+        moves = found.name == "v_pk_mov_b32"
+        for number, code in enumerate(found.sources[: 3 if "fma" in found.name else 2]):
+            low, high = found.select >> number & 1, found.select_high >> number & 1
+            signs = found.negative >> number & 1 | (found.negative_high >> number & 1) << 1
+            if moves:
+                low, high, signs = low, low, signs & 1 if number == 0 else 0
+            goal = made["source"][number]
+            _operand(goal, code, "f", found.literal)
+            goal["wide"], goal["part"], goal["negative"] = 1, _PACKED + low + 2 * high, signs
+            if goal["kind"] == _CONSTANT:
+                goal["high"] = goal["low"] ^ (signs >> 1) << 31
+                goal["low"] ^= (signs & 1) << 31
+        made["target"], made["result"] = found.target, _PAIR
+        made["clamp"] = 3 * found.clamp
 
     def _scalar(self, made: Row, found: Instruction) -> None:
         name, compared = found.name.replace("s_cmpk_", "s_cmp_"), found.name.startswith("s_cmpk_")
@@ -286,6 +308,29 @@ class Encoder:
             raise NotNative
         self._atomic(made, "lds", word.replace("_rtn", ""), lds=True)
         made["returns"] = "_rtn" in word or word.startswith("wrxchg")
+
+
+def _bound(made: Row, found: Instruction) -> None:
+    """Note how many vector registers it may touch; raise NotNative for scalar ones that there are not."""
+    words = max(2, int(made["bytes"]) // 4 * 2)
+    scalar_encoding = found.encoding.startswith("s") and found.encoding != "scratch"
+    if scalar_encoding:
+        last = made["target"] + (made["bytes"] // 4 or (2 if made["result"] == _PAIR else 1)) - 1
+        if last > EXEC + 1:
+            raise NotNative
+    elif made["target"] >= 0:
+        made["registers"] = made["target"] + words
+    if made["scalar_target"] == EXEC + 1 and not found.name.startswith("v_read"):
+        raise NotNative
+    for number, each in enumerate(made["source"]):
+        if each["kind"] == _SCALAR and each["number"] + bool(each["wide"]) > EXEC + 1:
+            raise NotNative
+        if each["kind"] == _VECTOR:
+            if scalar_encoding or number == 3:
+                raise NotNative
+            made["registers"] = max(made["registers"], each["number"] + (2 if number == 0 else words))
+    if made["accumulates"]:
+        made["accumulated"] = made["registers"]
 
 
 def _operand(goal: Row, code: int, letter: str, literal: int) -> None:

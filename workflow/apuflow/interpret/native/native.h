@@ -21,12 +21,13 @@ struct waves {
     const int64_t *live; /* wavefronts of each workgroup that have not ended */
     int64_t base, bytes; /* of memory */
     int64_t lds_bytes, lds_stride; /* of a workgroup */
-    int64_t count, accumulation;
+    int64_t count, registers, accumulation;
     int64_t full; /* every lane is active */
 };
 
 enum kind { NOTHING, CONSTANT, SCALAR, VECTOR };
-enum part { WHOLE, HALF = 1, SELECTED = 16, SIGNED = 8 }; /* HALF + 0 or 1; SELECTED + SDWA's select */
+/* HALF + 0 or 1; SELECTED + SDWA's select; PACKED + OP_SEL + 2 OP_SEL_HI, `negative` is NEG + 2 NEG_HI */
+enum part { WHOLE, HALF = 1, SELECTED = 16, SIGNED = 8, PACKED = 32 };
 
 struct source {
     int32_t kind, number; /* of the first register */
@@ -42,12 +43,12 @@ struct op {
     int32_t function;
     int32_t target, scalar_target;
     struct source source[4];
-    int32_t result, clamp, output; /* of vector instructions; clamp and OMOD: 1 for fp32, 2 for fp64 */
+    int32_t result, clamp, output; /* of vector instructions; clamp and OMOD: 1 for fp32, 2 for fp64, 3 for two of fp32 */
     int32_t part_target, part_unused; /* SDWA's */
     int32_t mover; /* DPP: number of a mover, from 1 */
     int32_t bytes, signs, half, returns, scalar_base, accumulates, spread; /* of memory instructions */
     int32_t offset, second_offset;
-    int32_t padding;
+    int32_t registers, accumulated; /* it touches vector and accumulation registers below these numbers */
 };
 
 /* What DPP does with lanes: where each reads, whether there is such a lane, and which may be written. */

@@ -18,6 +18,7 @@ static const uint32_t *fetched(const struct waves *waves, const struct source *s
 {
     int plain = source->part == WHOLE && !source->absolute && !source->negative;
     int64_t lanes = waves->count * LANES;
+    int packed = source->part >= PACKED, word = packed ? source->part >> high & 1 : high;
     const uint32_t *from = held;
     switch (source->kind) {
     case CONSTANT:
@@ -26,13 +27,13 @@ static const uint32_t *fetched(const struct waves *waves, const struct source *s
         return held; /* parts and signs are in it */
     case SCALAR:
         for (int wave = 0; wave < n / LANES; wave++) {
-            uint32_t value = scalar_word(waves, source->number + high, first + wave);
+            uint32_t value = scalar_word(waves, source->number + word, first + wave);
             for (int lane = 0; lane < LANES; lane++)
                 held[wave * LANES + lane] = value;
         }
         break;
     default:
-        from = waves->v + (source->number + high) * lanes + first * LANES;
+        from = waves->v + (source->number + word) * lanes + first * LANES;
     }
     if (mover) {
         for (int i = 0; i < n; i++) {
@@ -47,13 +48,13 @@ static const uint32_t *fetched(const struct waves *waves, const struct source *s
     uint32_t mask = 0xffffffff, sign = 0;
     if (source->part == HALF || source->part == HALF + 1)
         shift = 16 * (source->part - HALF), mask = 0xffff;
-    else if (source->part >= SELECTED && (select & ~SIGNED) < 6) {
+    else if (!packed && source->part >= SELECTED && (select & ~SIGNED) < 6) {
         int place = select & ~SIGNED;
         shift = place < 4 ? 8 * place : 16 * (place - 4), mask = place < 4 ? 0xff : 0xffff;
         sign = select & SIGNED ? (mask + 1) >> 1 : 0;
     }
-    int signs = !source->wide || high;
-    uint32_t keeps = signs && source->absolute ? 0x7fffffff : 0xffffffff, flips = signs && source->negative ? 1u << 31 : 0;
+    int signs = packed || !source->wide || high, negative = packed ? source->negative >> high & 1 : source->negative;
+    uint32_t keeps = signs && source->absolute ? 0x7fffffff : 0xffffffff, flips = signs && negative ? 1u << 31 : 0;
     for (int i = 0; i < n; i++) {
         uint32_t value = from[i] >> shift & mask;
         held[i] = (((value ^ sign) - sign) & keeps) ^ flips;
@@ -83,6 +84,8 @@ static void modify(const struct op *op, uint32_t *low, uint32_t *high, int n)
             float value = as_float(low[i]), factor = factors[op->output & 3];
             value = op->output & 3 ? value * factor + factor * 0 : value;
             low[i] = bits_of(op->clamp ? limited(value) : value);
+            if (op->clamp == 3)
+                high[i] = bits_of(limited(as_float(high[i])));
         }
 }
 
@@ -226,7 +229,8 @@ EXPORTED int32_t native_sizes(int32_t which)
 /* Whether it was done; else nothing has changed. */
 static int run_op(struct waves *waves, const struct op *op, const struct mover *movers)
 {
-    if (op->function < 0)
+    int64_t accumulated = op->accumulated ? op->accumulated + waves->accumulation : 0;
+    if (op->function < 0 || op->registers > waves->registers || accumulated > waves->registers)
         return 0;
     const struct function *function = function_of(op->function);
     switch (function->unit) {

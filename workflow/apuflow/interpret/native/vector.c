@@ -28,6 +28,7 @@
 #define D(p) as_double(Q(p))
 #define WORD_IS(expression) r[i] = (uint32_t)(expression)
 #define FLOAT_IS(expression) r[i] = bits_of(expression)
+#define HIGH_IS(expression) r1[i] = bits_of(expression)
 #define PAIR_IS(expression) uint64_t pair_ = (uint64_t)(expression); r[i] = (uint32_t)pair_; r1[i] = (uint32_t)(pair_ >> 32)
 #define DOUBLE_IS(expression) PAIR_IS(bits_of_double(expression))
 #define FLAG_IS(expression) flag[i] = (uint8_t)(expression)
@@ -319,6 +320,10 @@ static inline int of_class(uint32_t bits_, uint32_t wanted)
     X(v_div_fmas_f32, VALU, float sum = fmaf(F(a), F(b), F(c)); \
       FLOAT_IS(m[i] ? ldexpf(sum, fabsf(F(c)) >= 2 ? 64 : -64) : sum)) \
     X(v_div_fixup_f32, VALU, FLOAT_IS(div_fixup(F(a), F(b), F(c)))) \
+    X(v_pk_add_f32, VALU, FLOAT_IS(F(a) + F(b)); HIGH_IS(F(a1) + F(b1))) \
+    X(v_pk_mul_f32, VALU, FLOAT_IS(F(a) * F(b)); HIGH_IS(F(a1) * F(b1))) \
+    X(v_pk_fma_f32, VALU, FLOAT_IS(fmaf(F(a), F(b), F(c))); HIGH_IS(fmaf(F(a1), F(b1), F(c1)))) \
+    X(v_pk_mov_b32, VALU, WORD_IS(U(a)); r1[i] = U(b1)) \
     X(v_add_f64, VALU, DOUBLE_IS(D(a) + D(b))) \
     X(v_mul_f64, VALU, DOUBLE_IS(D(a) * D(b))) \
     X(v_max_f64, VALU, PAIR_IS(larger64(Q(a), Q(b)))) \
