@@ -21,6 +21,7 @@ from apuflow.configure import load_workload
 from apuflow.configure.kernel_workload import KernelsWork
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.gpus import gpu
+from apuflow.interpret.native import library
 from apuflow.kernels.interpreted import interpret_program
 from apuflow.kernels.metadata import read_kernels
 from apuflow.kernels.reference import expected_outputs
@@ -46,7 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def captured(
     root: Path, word: str, choice: Choice = ALL, *, gfx: str = GFX, status: int = 0, units: int = 4
 ) -> Device:
-    device = Device(gpu(gfx), choice, units)
+    device = Device(gpu(gfx), choice, units, library=library(root))
     assert run([str(root / "program"), word], device, [hip_library(root)], {}) == status
     device.settle()
     return device
