@@ -21,6 +21,8 @@ EXEC: Final = 126
 _PAGE: Final = 4096
 _BASE: Final = 1 << 32
 """Address of the first page of memory."""
+_NEAR: Final = 1 << 32
+"""Bytes behind the last buffer that an index too large may reach: far more is an address of something else."""
 
 
 def _reserved(size: int) -> int:
@@ -154,9 +156,10 @@ class Memory:
         bytes_ = f"{size} byte{'' if size == 1 else 's'}"
         if 0 <= address < _PAGE:
             return f"{bytes_} at {address:#x}, a null pointer"
-        if not 0 <= address - self.base < self._end:
+        before = bisect.bisect_right(self._order, address, key=lambda each: each.address)
+        if not before or address - self.base >= max(len(self.bytes), self._end + _NEAR):
             return f"{bytes_} at {address:#x} are in no buffer"
-        near = self._order[bisect.bisect_right(self._order, address, key=lambda each: each.address) - 1]
+        near = self._order[before - 1]
         freed = self.places.get(near.name) is not near
         about = "was freed" if freed else f"has {near.size:,} bytes"
         ending = "" if freed else ", are in no buffer"
