@@ -22,7 +22,7 @@ _PAGE: Final = 4096
 _BASE: Final = 1 << 32
 """Address of the first page of memory."""
 _NEAR: Final = 1 << 32
-"""Bytes behind the last buffer that an index too large may reach: far more is an address of something else."""
+"""Bytes behind the last buffer that an index too large may reach; what is farther is another address."""
 
 
 def _reserved(size: int) -> int:
