@@ -1,9 +1,10 @@
 """Cycles of a whole program of which some launches ran (``weight`` in their records).
 
 A launch that stands for others adds their time by its own: the weight is the number of instructions that all
-of them execute, over its own (ratio estimator; Cochran, *Sampling Techniques*; Sieve, ISPASS 2023). How far
-time per instruction differs among the launches of the same kernel that ran gives the interval (95 %,
-Student's distribution). It is never narrower than ``FLOOR``, and nothing else of a kernel with one launch.
+of them execute, over its own (ratio estimator; Cochran, *Sampling Techniques*; Sieve, ISPASS 2023). How well
+launches of a kernel that ran predict each other so gives the interval (95 %, Student's distribution): each is
+predicted by the one with the nearest number of instructions; the first finds cold caches and is left out. The
+interval is never narrower than ``FLOOR``.
 """
 
 from __future__ import annotations
@@ -55,11 +56,20 @@ def _half_width(launches: list[Counted]) -> float:
     """Of the time that launches of one kernel add for those that did not run."""
     added = [max(0.0, each.weight - 1) * each.time for each in launches]
     least = FLOOR * math.fsum(added)
-    ran = [each.time / each.instructions for each in launches if each.instructions and each.time]
-    if len(ran) < 2:
+    warm = launches[1:]
+    errors = [_error(each, warm) for each in warm]
+    known = [each for each in errors if each is not None]
+    if len(known) < 2:
         return least
-    logs = [math.log(value) for value in ran]
-    mean = math.fsum(logs) / len(logs)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1))
-    apart = student_quantile(CONFIDENCE, len(logs) - 1) * deviation
+    deviation = math.sqrt(math.fsum(each**2 for each in known) / len(known))
+    apart = student_quantile(CONFIDENCE, len(known) - 1) * deviation
     return max(least, math.expm1(apart) * math.sqrt(math.fsum(value**2 for value in added)))
+
+
+def _error(launch: Counted, launches: list[Counted]) -> float | None:
+    """How far a launch is from what another one says of it, as a logarithm; None: no other one can tell."""
+    others = [each for each in launches if each is not launch and each.instructions and each.time]
+    if not others or not launch.instructions or not launch.time:
+        return None
+    near = min(others, key=lambda each: abs(math.log(each.instructions / launch.instructions)))
+    return math.log(launch.time / near.time * near.instructions / launch.instructions)

@@ -94,7 +94,7 @@ def test_a_program_that_names_no_gpu(tmp_path: Path) -> None:
     program = tmp_path / "script"
     program.write_text("#!/bin/sh\n")
     done = CliRunner().invoke(build_app(), ["capture", "x", "--", str(program)])
-    assert "which GPU the program is for" in str(done.exception)
+    assert "no code for GPUs" in str(done.exception)
 
 
 def test_a_program_that_is_not_there() -> None:

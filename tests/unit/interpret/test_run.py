@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
 from apuflow.interpret.image import Image, load_image
+from apuflow.interpret.native import Library
 from apuflow.interpret.run import Executed, Launch, Machine, Value
 from apuflow.interpret.state import OutOfBounds
 from apuflow.miopen.compiler import Compiler
@@ -87,6 +88,12 @@ def image(request: pytest.FixtureRequest, clang: Compiler, tmp_path_factory: pyt
 
 
 Arrays = Mapping[str, NDArray[Any]]
+EXECUTOR: list[Library] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled(library: Library) -> None:
+    EXECUTOR[:] = [library]
 
 
 def run(
@@ -99,8 +106,38 @@ def run(
     limit: int = 10_000_000,
     defects: tuple[str, ...] = (),
 ) -> tuple[Executed, Arrays]:
-    """A kernel that takes the addresses of all arrays, then the numbers; the arrays afterwards."""
-    machine = Machine({name: array.nbytes for name, array in arrays.items()}, [image])
+    """A kernel that takes the addresses of all arrays, then the numbers; the arrays afterwards.
+
+    The compiled executor does the same, where there is one.
+    """
+    executed, after = _run_by(
+        None, image, kernel, arrays, *numbers, grid=grid, workgroup=workgroup, limit=limit, defects=defects
+    )
+    if not EXECUTOR or defects:
+        return executed, after
+    again, too = _run_by(
+        EXECUTOR[0], image, kernel, arrays, *numbers, grid=grid, workgroup=workgroup, limit=limit
+    )
+    assert {str(each): count for each, count in executed.instructions.items()} == {
+        str(each): count for each, count in again.instructions.items()
+    }
+    for name, array in after.items():
+        assert np.array_equal(array.view(np.uint8), too[name].view(np.uint8)), name
+    return executed, after
+
+
+def _run_by(
+    library: Library | None,
+    image: Image,
+    kernel: str,
+    arrays: Arrays,
+    *numbers: int,
+    grid: tuple[int, ...],
+    workgroup: tuple[int, ...],
+    limit: int,
+    defects: tuple[str, ...] = (),
+) -> tuple[Executed, Arrays]:
+    machine = Machine({name: array.nbytes for name, array in arrays.items()}, [image], library=library)
     for name, array in arrays.items():
         machine.memory.view(name)[:] = array.reshape(-1).view(np.uint8)
     arguments = [Value(buffer=name) for name in arrays] + [

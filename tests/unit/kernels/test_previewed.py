@@ -43,6 +43,23 @@ def test_kernels_are_executed_once(rows: Path, monkeypatch: pytest.MonkeyPatch) 
     assert apuflow.evaluate("own_vector_add", root=rows)["gpu_cycles"].equals(first)
 
 
+def test_launches_stand_for_those_of_the_whole_program(rows: Path) -> None:
+    """Five equal launches, of which one is recorded with its weight: the interval holds all five."""
+    file = rows / "configs/workloads/own_vector_add.yaml"
+    plain = file.read_text()
+    assert "arguments: [" in plain
+    found = []
+    for change in ("repeat: 5, arguments: [", "weight: 5, arguments: ["):
+        file.write_text(plain.replace("arguments: [", change))
+        _previewed.cache_clear()
+        found.append(apuflow.evaluate("own_vector_add", {"num-compute-units": [4, 16]}, root=rows))
+    every, one = found
+    assert every["program_cycles"].isna().all()
+    assert (one["program_cycles"] / one["gpu_cycles"]).tolist() == pytest.approx([5, 5])
+    assert (one["program_cycles_low"] <= every["gpu_cycles"]).all()
+    assert (every["gpu_cycles"] <= one["program_cycles_high"]).all()
+
+
 def test_a_kernel_that_leaves_its_buffer_is_named_before_any_row(rows: Path) -> None:
     source = rows / "configs/workloads/kernels/vector_add.cl"
     source.write_text(source.read_text().replace("c[i] =", "c[i + 1000000] ="))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ from apuflow.capture.source_lines import named_lines
 from apuflow.core.errors import EngineError
 from apuflow.core.gpus import Gpu
 from apuflow.interpret.image import load_image
+from apuflow.interpret.native import Library
 from apuflow.interpret.run import Launch, Machine, Value
 from apuflow.interpret.state import Memory, OutOfBounds, Place
 from apuflow.kernels.metadata import LDS_POINTER, Kernel, find_kernel, read_kernels
@@ -61,6 +63,7 @@ class Device:
 
     Attributes:
         units, memory_bytes: what it says of itself.
+        library: the compiled executor; None: NumPy executes everything.
         descriptor: of the file that is its memory.
     """
 
@@ -68,6 +71,7 @@ class Device:
     choice: Choice = field(default_factory=Choice)
     units: int = 4
     memory_bytes: int = 8 << 30
+    library: Library | None = None
     journal: Journal = field(init=False)
     descriptor: int = field(init=False)
 
@@ -77,7 +81,7 @@ class Device:
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)
         self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE, distinct=True)
-        self._machine = Machine({}, [], self._memory)
+        self._machine = Machine({}, [], self._memory, self.library)
         self._snapshots = Snapshots(self._view, self._owner, self.journal, self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
         self._modules: list[Module] = []
@@ -249,7 +253,7 @@ class Device:
         return asked
 
     def _count_or_keep(self, asked: Asked, pointers: list[Pointer], run: int, *, wanted: bool) -> None:
-        """A launch has ended that is recorded, or that counts to one that is.
+        """A launch has ended that is recorded, or that counts to one that is (:meth:`settle`).
 
         Args:
             run: its wavefront instructions.
@@ -257,8 +261,7 @@ class Device:
         Raises:
             Enough: it was the last one that is wanted.
         """
-        if twin := self._selection.twin(asked, run, wanted=wanted):
-            twin.count(run)
+        if self._selection.left_out(asked, run, wanted=wanted):
             return
         self._snapshots.after()
         code = asked.module.current
@@ -275,6 +278,10 @@ class Device:
         self.journal.launches.append(kept)
         if self.choice.first == len(self.journal.launches):
             raise Enough
+
+    def settle(self) -> None:
+        """The program has ended: count launches that are not recorded to those that are."""
+        self._selection.settle()
 
     def _view(self, owner: Owner) -> Bytes:
         """What memory holds there."""
@@ -294,11 +301,17 @@ class Device:
         except EngineError as error:
             error.message = f"launch {self.journal.count}: {named_lines(error.message, self._code_places())}"
             if isinstance(error, OutOfBounds):
-                error.remedy = f"correct the program. {self._arguments(asked)}"
+                error.remedy = self._remedy(error.message, asked)
             raise
         self.journal.seconds += time.monotonic() - began
         self.journal.instructions += done
         return done
+
+    def _remedy(self, message: str, asked: Asked) -> str:
+        """What to do about an access outside of memory."""
+        if re.search(r" at 0x[0-9a-f]+ are in no buffer", message):
+            return "memory of the host is not the GPU's: use hipMalloc, hipHostMalloc or hipMallocManaged"
+        return "; ".join(["correct the program", *filter(None, [self._arguments(asked)])])
 
     def _code_places(self) -> Mapping[Path, Place]:
         return {self.object_file(each): each.place for each in self._modules}

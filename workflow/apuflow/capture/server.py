@@ -13,6 +13,7 @@ from typing import Final
 from apuflow.capture.device import BASE, BYTES, Device, Enough
 from apuflow.capture.protocol import HEAD
 from apuflow.core.errors import EngineError
+from apuflow.core.words import many
 
 PATIENCE: Final = 5.0
 """Seconds that a program has to end when it is told to."""
@@ -55,7 +56,7 @@ def run(command: Sequence[str], device: Device, libraries: Sequence[Path], also:
     if status < 0:
         name = signal.Signals(-status).name
         raise EngineError(
-            f"the program was ended by {name}, after {device.journal.count} launches",
+            f"the program was ended by {name}, after {many(device.journal.count, 'launch', 'launches')}",
             value=command[0],
             remedy="correct it: gdb or valgrind say where; memory of the GPU is as good as its host's here",
         )

@@ -16,8 +16,9 @@ from apuflow.kernels.sources import HEADERS
 
 _HIPCC: Final = """\
 #!{python}
+from sys import argv
 from apuflow.capture.toolchain import main
-main({root!r}, {gpus!r}, {release!r})
+main({root!r}, {gpus!r}, {release!r}, argv[1:])
 """
 _HIPCONFIG: Final = """\
 #!/bin/sh
@@ -78,10 +79,10 @@ def write_toolchain(place: Path, gpus: Sequence[str], release: str | None, root:
         (place / name).symlink_to(to)
 
 
-def main(root: str, gpus: Sequence[str], release: str | None) -> None:
+def main(root: str, gpus: Sequence[str], release: str | None, arguments: Sequence[str]) -> None:
     """What ``bin/hipcc`` does with its command line."""
     try:
-        build_for(gpus, release, Path(root)).run(read_line(sys.argv[1:]))
+        build_for(gpus, release, Path(root)).run(read_line(arguments))
     except DescribedError as error:
         print(f"hipcc of apuflow: {error}", file=sys.stderr)
         raise SystemExit(1) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -15,6 +16,8 @@ from apuflow.core.gpus import gpu
 from apuflow.core.words import many
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from apuflow.capture.journal import Journal
     from apuflow.core.gpus import Gpu
 
@@ -66,7 +69,7 @@ def capture(
     gfx: str | None = typer.Option(None, help="The GPU; default: the first that the program has code for."),
     compute_units: int = typer.Option(4, "--num-cus", min=1, max=4096, help="Compute units of the GPU."),
     kernel: str = typer.Option("", help="Record kernels whose name has this (a regular expression)."),
-    every: int = typer.Option(1, min=1, help="Record one of so many launches of each kernel."),
+    every: int = typer.Option(1, min=1, help="Record each kernel's first two launches, then one of so many."),
     iterations: int | None = typer.Option(
         None, min=2, help="Record so many iterations of each outermost loop of launches."
     ),
@@ -92,6 +95,7 @@ def capture(
     libOpenCL.so. Its host code runs as it is, with the results of the kernels. Prints what was executed, and
     the recorded bytes.
     """
+    from apuflow.capture.bundle import targets
     from apuflow.capture.device import Device
     from apuflow.capture.hip import hip_library
     from apuflow.capture.observed import ObservedDevice, tool_variables
@@ -101,22 +105,28 @@ def capture(
     from apuflow.capture.writer import write
     from apuflow.configure.loading import check_new_name
     from apuflow.core import paths
+    from apuflow.interpret.native import library
 
     check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
     chosen = gpu(gfx, "--gfx") if gfx else None
     data = _program(command[0])
     if opencl is None:
         opencl = b"libOpenCL.so" in data and not rocm
+    _check(kernel, chosen, () if opencl or rocm else targets(data))
     choice = Choice(kernel, every, iterations, fold, first, execute, limit)
     made = ObservedDevice if rocm else Device
-    device = made(chosen or _first_gpu(data, opencl=opencl), choice, compute_units)
+    runs_on = chosen or _first_gpu(data, opencl=opencl)
+    device = made(runs_on, choice, compute_units, library=None if rocm or not execute else library(Path()))
     libraries = [] if opencl or rocm else [hip_library(Path())]
     variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
     status = run(command, device, libraries, variables)
+    device.settle()
     journal = device.journal
     if status:
+        refused = f"; the GPU does not take {journal.refused[0]}" if journal.refused else ""
+        launches = many(journal.count, "launch", "launches")
         raise EngineError(
-            f"the program ended with exit status {status}, after {many(journal.count, 'launch', 'launches')}",
+            f"the program ended with exit status {status}, after {launches}{refused}",
             value=command[0],
             remedy="its own messages are above; nothing is written",
         )
@@ -165,9 +175,28 @@ def _first_gpu(program: bytes, *, opencl: bool) -> Gpu:
     known = [each for each in found if each in GPUS]
     if known:
         return GPUS[known[0]]
+    if not found:
+        remedy = "build it by apuflow build --hip; of a script that starts it, name the GPU by --gfx"
+        raise ConfigError("the program's file has no code for GPUs", key="COMMAND", remedy=remedy)
     raise ConfigError(
-        "which GPU the program is for",
-        key="--gfx",
-        value=", ".join(found) or "it has no code for GPUs",
-        remedy=f"name one of {', '.join(GPUS)} that it has code for",
+        "the program has no code for a GPU that gem5 models",
+        key="COMMAND",
+        value=", ".join(found),
+        remedy=f"build it for one of {', '.join(GPUS)}",
     )
+
+
+def _check(pattern: str, chosen: Gpu | None, found: Sequence[str]) -> None:
+    """Raise ConfigError for a pattern that is none, or a GPU that the program has no code for."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        what = f"not a regular expression: {error}"
+        raise ConfigError(what, key="--kernel", value=pattern, remedy="correct it") from None
+    if chosen and found and chosen.name not in found:
+        raise ConfigError(
+            "the program has no code for this GPU",
+            key="--gfx",
+            value=chosen.name,
+            remedy=f"its code is for {', '.join(found)}: build it for {chosen.name}",
+        )

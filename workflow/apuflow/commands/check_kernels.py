@@ -200,6 +200,7 @@ def _executed(
     """Execute the launches: what to say of each kernel and output, and which outputs are wrong."""
     from apuflow.configure import load_release
     from apuflow.forms.objects import not_imitated
+    from apuflow.interpret.native import library
     from apuflow.kernels.interpreted import interpret_program
     from apuflow.kernels.reference import tolerance
 
@@ -207,7 +208,10 @@ def _executed(
     found = load_release(release) if release else None
     defects = found.instruction_defects(gfx) if found else ()
     began = time.monotonic()
-    done, errors = interpret_program(program, kernels, codes, gfx, limit=limit, defects=defects)
+    compiled_part = None if defects else library(Path())
+    done, errors = interpret_program(
+        program, kernels, codes, gfx, limit=limit, defects=defects, library=compiled_part
+    )
     seconds = time.monotonic() - began
     total = sum(each.total for each in done.executed)
     as_release = f" as gem5 {release}" if release else ""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
+from apuflow.interpret.apertures import private_instruction, through_apertures
 from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.atomics import atomic, operation
 from apuflow.interpret.buffers import buffer_step
@@ -43,8 +44,10 @@ def memory_step(found: Instruction, defects: Collection[str] = (), *, data: bool
     match found.encoding:
         case "smem":
             step = _scalar_memory(found)
-        case "flat" | "global" | "scratch":
+        case "global" | "scratch":
             step = _through(found, _flat_address(found), data)
+        case "flat":
+            step = _flat(found, data)
         case "mubuf" | "mtbuf":
             step = (
                 nothing
@@ -117,6 +120,14 @@ def _clock(found: Instruction) -> Step:
         waves.s[found.target : found.target + 2] = 0
 
     return step
+
+
+def _flat(found: Instruction, moves: bool) -> Step | None:
+    plain, private = _through(found, _flat_address(found), moves), private_instruction(found)
+    if plain is None:
+        return None
+    in_private = None if "atomic" in found.name else _through(private, _flat_address(private), moves)
+    return through_apertures(found, plain, _flat_address(found), in_private)
 
 
 def _flat_address(found: Instruction) -> Callable[[Waves], Array]:

@@ -44,6 +44,7 @@ class Block:
     Attributes:
         instructions: the last one may branch, end, wait or write EXEC.
         steps: of all that do something, but for the last where it ends the block.
+        stepped: the instruction of each step.
         next: where wavefronts go on.
         barrier: they wait for their workgroup first.
         executions: wavefronts that have run it.
@@ -51,6 +52,7 @@ class Block:
 
     instructions: tuple[Instruction, ...]
     steps: tuple[Step, ...]
+    stepped: tuple[Instruction, ...]
     next: Next
     barrier: bool = False
     executions: int = 0
@@ -73,19 +75,21 @@ def compile_block(
     """
     instructions: list[Instruction] = []
     steps: list[Step] = []
+    stepped: list[Instruction] = []
     while True:
         found = program.at(address)
         instructions.append(found)
         address += found.size
         if found.name == "s_barrier":
-            return Block(tuple(instructions), tuple(steps), _always(address), barrier=True)
+            return Block(tuple(instructions), tuple(steps), tuple(stepped), _always(address), barrier=True)
         if ending := _ending(found, address):
-            return Block(tuple(instructions), tuple(steps), ending)
+            return Block(tuple(instructions), tuple(steps), tuple(stepped), ending)
         touches = found.address in data_only
         if step := _touching(found) if touches else step_of(found, program.isa, defects):
             steps.append(step)
+            stepped.append(found)
         if _writes_exec(found):
-            return Block(tuple(instructions), tuple(steps), _always(address))
+            return Block(tuple(instructions), tuple(steps), tuple(stepped), _always(address))
 
 
 def _writes_exec(found: Instruction) -> bool:

@@ -95,6 +95,9 @@ class Instruction:
     sdwa: Sdwa | None = None
     dpp: Dpp | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.address, self.name))
+
     def __str__(self) -> str:
         return f"{self.name} at {self.address:#x}"
 

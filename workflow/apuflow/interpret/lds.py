@@ -85,7 +85,7 @@ def _ds(found: Instruction, mixes: bool, moves: bool) -> Step | None:
             first = waves.v[address].astype(np.int64)
         for number, offset in enumerate(offsets):
             inside = first + offset & 0xFFFFFFFF
-            _check_lds(waves, found, inside, size)
+            check_lds(waves, found, inside, size)
             if waves.watch is not None:
                 waves.watch.lds(waves, inside)
             if not moves:
@@ -106,7 +106,8 @@ def _ds(found: Instruction, mixes: bool, moves: bool) -> Step | None:
     return step
 
 
-def _check_lds(waves: Waves, found: Instruction, inside: Array, size: int) -> None:
+def check_lds(waves: Waves, found: Instruction, inside: Array, size: int) -> None:
+    """Raise OutOfBounds where an active lane's bytes are not inside LDS."""
     wrong = waves.exec & ((inside < 0) | (inside + size > waves.lds.size))
     if wrong.any():
         wave, lane = (int(each[0]) for each in np.nonzero(wrong))
@@ -129,7 +130,7 @@ def _ds_atomic(found: Instruction) -> Step | None:
 
     def step(waves: Waves) -> None:
         inside = waves.v[found.sources[0] - VECTOR].astype(np.int64) + offset & 0xFFFFFFFF
-        _check_lds(waves, found, inside, known.size)
+        check_lds(waves, found, inside, known.size)
         if waves.watch is not None:
             waves.watch.lds(waves, inside)
         places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
@@ -157,7 +158,7 @@ def _ds_exchange2(found: Instruction) -> Step | None:
         old: list[Array] = []
         for number, offset in enumerate(found.offsets):
             inside = waves.v[found.sources[0] - VECTOR].astype(np.int64) + offset * scale
-            _check_lds(waves, found, inside, known.size)
+            check_lds(waves, found, inside, known.size)
             places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
             values = [waves.v[registers[number] + each][waves.exec] for each in range(words)]
             old += atomic(waves.lds, places, known, values)
@@ -180,8 +181,8 @@ def _from_second(found: Instruction) -> Step | None:
 
     def step(waves: Waves) -> None:
         inside = waves.v[found.sources[0] - VECTOR].astype(np.int64)
-        _check_lds(waves, found, inside, known.size)
-        _check_lds(waves, found, inside + distance, known.size)
+        check_lds(waves, found, inside, known.size)
+        check_lds(waves, found, inside + distance, known.size)
         places = (inside + (waves.group * waves.lds.stride)[:, None])[waves.exec]
         atomic(waves.lds, places, known, load(waves.lds, places + distance, known.size))
 
@@ -195,7 +196,7 @@ def _counter(found: Instruction) -> Step:
 
     def step(waves: Waves) -> None:
         inside = (waves.s[M0] & np.uint32(0xFFFF)).astype(np.int64) + offset
-        _check_lds(waves, found, np.broadcast_to(inside[:, None], waves.exec.shape), 4)
+        check_lds(waves, found, np.broadcast_to(inside[:, None], waves.exec.shape), 4)
         places = inside + waves.group * waves.lds.stride >> 2
         for wave, place in enumerate(places):
             old = waves.lds.words[place].copy()

@@ -23,6 +23,15 @@ Write: TypeAlias = Callable[[Waves, Array, Lanes | None], None]
 
 FLOATS: Final = "hfd"
 _CONSTANTS: Final = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 1 / (2 * np.pi))
+SHARED, PRIVATE = 0x10000, 0x20000
+"""Upper halves of addresses of LDS and of private memory, as of gem5's ``Shader``."""
+APERTURES: Final = {
+    235: SHARED << 32,
+    236: SHARED << 32 | 0xFFFFFFFF,
+    237: PRIVATE << 32,
+    238: PRIVATE << 32 | 0xFFFFFFFF,
+}
+"""SRC_SHARED_BASE, SRC_SHARED_LIMIT, SRC_PRIVATE_BASE, SRC_PRIVATE_LIMIT of GFX9."""
 _INVERSE_2PI: Final = {"h": 0x3118, "f": 0x3E22F983, "d": 0x3FC45F306DC9C882}
 _FORMATS: Final = {"h": "<e", "f": "<f", "d": "<d"}
 
@@ -35,6 +44,7 @@ def constant(code: int, letter: str, literal: int) -> Any:
     """
     kind = TYPES[letter]
     bits = 8 * np.dtype(kind).itemsize
+    raw: int
     unsigned: Any = {16: np.uint16, 32: np.uint32, 64: np.uint64}[bits]
     if code == LITERAL:
         raw = literal
@@ -46,6 +56,8 @@ def constant(code: int, letter: str, literal: int) -> Any:
         raw = code - 128
     elif 193 <= code <= 208:
         raw = 192 - code
+    elif code in APERTURES:
+        raw = APERTURES[code]
     elif 240 <= code <= 248:
         form = letter if letter in FLOATS else "d" if bits == 64 else "f"
         raw = _INVERSE_2PI[form]

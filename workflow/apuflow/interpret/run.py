@@ -16,6 +16,7 @@ from apuflow.interpret.arithmetic import Array
 from apuflow.interpret.blocks import Block, compile_block
 from apuflow.interpret.encodings import Instruction, Program
 from apuflow.interpret.image import Image, Start
+from apuflow.interpret.native import Library, NativeProgram, State, Status
 from apuflow.interpret.slices import data_only
 from apuflow.interpret.state import LANES, Bits, Lds, Memory, Place, Watch, Waves
 
@@ -24,8 +25,9 @@ _Place = tuple[int, int]
 """Address, and which batch."""
 BATCH: Final = 256
 """Wavefronts that start together."""
-PATIENCE: Final = 20_000
-"""Blocks that wavefronts run before others get a turn, so that they may wait for each other."""
+PATIENCE: Final = 250
+"""Blocks that run before wavefronts that could go on get a turn."""
+_NOWHERE: Final = 1 << 62
 LIMIT: Final = 2_000_000_000
 """Wavefront instructions of a launch."""
 _ARGUMENT_BYTES: Final = 8192
@@ -102,11 +104,18 @@ class Machine:
         buffers: bytes of each.
         images: code objects.
         memory: where all of it goes; None: memory of its own.
+        library: the compiled executor; None: NumPy executes everything.
     """
 
     def __init__(
-        self, buffers: Mapping[str, int], images: Sequence[Image], memory: Memory | None = None
+        self,
+        buffers: Mapping[str, int],
+        images: Sequence[Image],
+        memory: Memory | None = None,
+        library: Library | None = None,
     ) -> None:
+        self._library = library
+        self._native: dict[int, NativeProgram] = {}
         self.images = list(images)
         sizes = dict(buffers)
         for number, image in enumerate(images):
@@ -194,6 +203,14 @@ class Machine:
             self._data_only[key] = data_only(program, _entry(program, start), start.accumulation)
         return self._data_only[key]
 
+    def native(self, image: int) -> NativeProgram | None:
+        """The blocks of a code object that the compiled executor knows; None: there is none."""
+        if self._library is None:
+            return None
+        if image not in self._native:
+            self._native[image] = NativeProgram(self._library, self.programs[image])
+        return self._native[image]
+
     def _place_arguments(self, launch: Launch, start: Start) -> None:
         block = bytearray(_ARGUMENT_BYTES)
         end = 0
@@ -245,13 +262,19 @@ class _Session:
         """All workgroups, batch after batch."""
         image = self.machine.images[self.launch.image]
         program = self.machine.programs[self.launch.image]
-        pool = _Pool(self, program, _entry(program, self.start), self._batches(iter(workgroups), image.isa))
+        plain = not (self.watch or self.defects or self.data_only)
+        native = self.machine.native(self.launch.image) if plain else None
+        if native:
+            native.executions()
+        batches = self._batches(iter(workgroups), image.isa)
+        pool = _Pool(self, program, _entry(program, self.start), batches, native)
         with np.errstate(all="ignore"):
             pool.run()
+        ran = native.executions() if native else [(each, each.executions) for each in self.blocks.values()]
         counts: dict[Instruction, int] = {}
-        for block in self.blocks.values():
-            for found in block.instructions:
-                counts[found] = counts.get(found, 0) + block.executions
+        for block, times in ran:
+            for found in block.instructions if times else ():
+                counts[found] = counts.get(found, 0) + times
         return Executed(counts, self.groups, self.waves)
 
     def _batches(self, workgroups: Iterator[Extent], isa: str) -> Iterator[Waves]:
@@ -349,33 +372,49 @@ class _Session:
         return self.blocks[address]
 
 
+def _complete(waves: Waves) -> bool:
+    """Whether all wavefronts of these workgroups are here: they need not wait at a barrier."""
+    here = np.bincount(waves.group, minlength=len(waves.lds.live))
+    return bool(((here == 0) | (here == waves.lds.live)).all())
+
+
 @dataclass
 class _Pool:
     """Wavefronts that are ready, by their address, and those that wait at barriers.
 
     Wavefronts with the lowest address go on first: where a program branches and joins again, they meet.
+    Others get a turn after a while, so that wavefronts may wait for each other in a loop.
+
+    Attributes:
+        since: the time from which each of ``ready`` has not gone on.
+        clock: blocks that have run.
     """
 
     session: _Session
     program: Program
     entry: int
     batches: Iterator[Waves]
+    native: NativeProgram | None = None
     ready: dict[_Place, list[Waves]] = field(default_factory=dict)
+    since: dict[_Place, int] = field(default_factory=dict)
+    clock: int = 0
     waiting: list[tuple[int, Waves]] = field(default_factory=list)
 
     def run(self) -> None:
         """Until no wavefront is left."""
         while self._admit():
-            turn = 0
+            turns = 0
             while self.ready:
-                order = sorted(self.ready)
-                place = order[turn % len(order)]
-                if self._go(place[0], Waves.joined(self.ready.pop(place))):
-                    turn += 1
-                    if turn >= len(order):  # they may wait for workgroups that have not begun
+                place, oldest = min(self.ready), min(self.ready, key=self.since.__getitem__)
+                late = self.clock - self.since[oldest] > PATIENCE
+                if late:
+                    place, turns = oldest, turns + 1
+                    if turns > len(self.ready):  # they may wait for workgroups that have not begun
                         self._admit()
-                else:
-                    turn = 0
+                        turns = 0
+                self.since.pop(place)
+                if self._go(place[0], Waves.joined(self.ready.pop(place)), alone=late):
+                    turns = 0
             if self.waiting:
                 raise EngineError(
                     "wavefronts wait at a barrier that others of their workgroup never reach",
@@ -390,13 +429,18 @@ class _Pool:
         return waves is not None
 
     def _make_ready(self, address: int, waves: Waves) -> None:
-        self.ready.setdefault((address, id(waves.lds)), []).append(waves)
+        place = address, id(waves.lds)
+        self.ready.setdefault(place, []).append(waves)
+        self.since.setdefault(place, self.clock)
 
-    def _go(self, address: int, waves: Waves) -> bool:
-        """Run wavefronts until they part, meet others, end or wait; whether their patience ended."""
+    def _go(self, address: int, waves: Waves, *, alone: bool) -> bool:
+        """Run wavefronts until they part, end, wait, tire, or meet others; whether they ended."""
         session = self.session
-        others = min(self.ready, default=(1 << 62, 0))[0]
+        others = _NOWHERE if alone else min(self.ready, default=(_NOWHERE, 0))[0]
+        if self.native:
+            return self._go_native(self.native, State(address, 0, PATIENCE, others), waves)
         for _ in range(PATIENCE):
+            self.clock += 1
             block = session.block(self.program, address)
             if waves.watch is not None:
                 waves.watch.block(block.instructions, waves)
@@ -406,33 +450,93 @@ class _Pool:
             block.executions += count
             session.executed += count * len(block.instructions)
             if session.executed > session.limit:
-                raise TooLong(
-                    f"{session.limit:,} wavefront instructions have run and it does not end, at {address:#x}",
-                    remedy="correct its loop, or give a higher limit",
-                )
+                raise self._too_long(address)
             goal = block.next(waves)
             if goal is None:
-                np.subtract.at(waves.lds.live, waves.group, 1)
-                self._release(waves.lds)
-                return False
-            if block.barrier:
+                self._end(waves)
+                return True
+            if block.barrier and not _complete(waves):
                 assert isinstance(goal, int)
-                self.waiting.append((goal, waves))
-                self._release(waves.lds)
+                self._wait(goal, waves)
                 return False
-            if not isinstance(goal, int):
-                first = int(goal[0])
-                if (goal != first).any():
-                    for each in np.unique(goal):
-                        self._make_ready(int(each), waves.taken(goal == each))
-                    return False
-                goal = first
-            address = goal
+            together = self._parted(goal, waves)
+            if together is None:
+                return False
+            address = together
             if address >= others:
                 self._make_ready(address, waves)
                 return False
         self._make_ready(address, waves)
-        return True
+        return False
+
+    def _go_native(self, native: NativeProgram, state: State, waves: Waves) -> bool:
+        """The same by the compiled executor, which leaves what it does not have to NumPy."""
+        session = self.session
+        state.limit, state.executed = session.limit, session.executed
+        while True:
+            before = state.patience
+            status = native.run(waves, state)
+            session.executed = state.executed
+            self.clock += before - state.patience
+            match status:
+                case Status.UNKNOWN:
+                    native.add(compile_block(self.program, state.address), state.address)
+                case Status.LEFT:
+                    native.block(state.address).steps[state.op](waves)
+                    state.op += 1
+                case Status.PARTED:
+                    goal = native.block(state.address).next(waves)
+                    assert goal is not None
+                    together = self._parted(goal, waves)
+                    if together is None:
+                        return False
+                    state.address = together
+                    if together >= state.others:
+                        self._make_ready(together, waves)
+                        return False
+                case Status.ENDED:
+                    self._end(waves)
+                    return True
+                case Status.WAITS:
+                    self._wait(state.address, waves)
+                    return False
+                case Status.TOO_LONG:
+                    raise self._too_long(state.address)
+                case _:
+                    self._make_ready(state.address, waves)
+                    return False
+
+    def _too_long(self, address: int) -> TooLong:
+        session = self.session
+        groups = math.prod(workgroups(session.launch.grid, session.launch.workgroup))
+        ran = f"{session.limit:,} wavefront instructions have run"
+        if session.groups < groups and not self.ready:
+            return TooLong(
+                f"{ran} when {session.groups:,} of {groups:,} workgroups have begun",
+                remedy="launch a smaller grid, or give a higher limit",
+            )
+        return TooLong(
+            f"{ran} and it does not end, at {address:#x}", remedy="correct its loop, or give a higher limit"
+        )
+
+    def _end(self, waves: Waves) -> None:
+        np.subtract.at(waves.lds.live, waves.group, 1)
+        self._release(waves.lds)
+
+    def _wait(self, address: int, waves: Waves) -> None:
+        self.waiting.append((address, waves))
+        self._release(waves.lds)
+
+    def _parted(self, goal: int | Array, waves: Waves) -> int | None:
+        """Where wavefronts go on together; None: they go on by themselves."""
+        if isinstance(goal, int):
+            return goal
+        first = int(goal[0])
+        if (goal == first).all():
+            return first
+        for each in np.unique(goal):
+            self._make_ready(int(each), waves.taken(goal == each))
+        return None
 
     def _release(self, lds: Lds) -> None:
         """Let those go on for whom no wavefront of their workgroup is missing at the barrier."""

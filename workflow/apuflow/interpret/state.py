@@ -21,6 +21,8 @@ EXEC: Final = 126
 _PAGE: Final = 4096
 _BASE: Final = 1 << 32
 """Address of the first page of memory."""
+_NEAR: Final = 1 << 32
+"""Bytes behind the last buffer that an index too large may reach; what is farther is another address."""
 
 
 def _reserved(size: int) -> int:
@@ -151,14 +153,17 @@ class Memory:
         return int(inside.argmin())
 
     def _missed(self, address: int, size: int) -> str:
-        before = [place for place in self.places.values() if place.address <= address]
-        if not before:
-            return f"{size} bytes at {address:#x} are in no buffer"
-        near = max(before, key=lambda place: place.address)
-        return (
-            f"{size} bytes at byte {address - near.address:,} of {near.name}, which has {near.size:,} bytes, "
-            "are in no buffer"
-        )
+        bytes_ = f"{size} byte{'' if size == 1 else 's'}"
+        if 0 <= address < _PAGE:
+            return f"{bytes_} at {address:#x}, a null pointer"
+        before = bisect.bisect_right(self._order, address, key=lambda each: each.address)
+        if not before or address - self.base >= max(len(self.bytes), self._end + _NEAR):
+            return f"{bytes_} at {address:#x} are in no buffer"
+        near = self._order[before - 1]
+        freed = self.places.get(near.name) is not near
+        about = "was freed" if freed else f"has {near.size:,} bytes"
+        ending = "" if freed else ", are in no buffer"
+        return f"{bytes_} at byte {address - near.address:,} of {near.name}, which {about}{ending}"
 
 
 class Lds:
@@ -225,8 +230,12 @@ class Waves:
     watch: Watch | None = None
     full: bool = field(init=False)
     """Whether every lane of every wavefront is active."""
+    native: Any = field(default=None, init=False)
+    told: tuple[Lanes, Lanes] | None = field(default=None, init=False)
+    """What :mod:`apuflow.interpret.native` keeps of them."""
 
     def __post_init__(self) -> None:
+        self.s, self.v = np.ascontiguousarray(self.s), np.ascontiguousarray(self.v)
         self.vf: NDArray[np.float32] = self.v.view(np.float32)
         self.vi: NDArray[np.int32] = self.v.view(np.int32)
         self.halves: NDArray[np.uint16] = self.v.view(np.uint16).reshape(*self.v.shape, 2)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apuflow.interpret.image import load_image
+from apuflow.interpret.native import Library
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
 from apuflow.interpret.trace import Trace, Traced
 from apuflow.kernels.guest import object_file, own_guest
@@ -46,6 +47,7 @@ def interpret_list(
     limit: int = LIMIT,
     total: int | None = None,
     defects: Collection[str] = (),
+    library: Library | None = None,
 ) -> Interpreted:
     """Run the dispatches of a list in order.
 
@@ -56,13 +58,15 @@ def interpret_list(
         limit: wavefront instructions after which a dispatch is taken for endless.
         total: the same for all dispatches together.
         defects: names of what a gem5 executes otherwise.
+        library: the compiled executor.
 
     Raises:
         EngineError: as :meth:`apuflow.interpret.run.Machine.run` says.
     """
     codes = list(dict.fromkeys(dispatch.object for dispatch in contents.dispatches))
     images = [load_image(objects[str(code)] if objects else code) for code in codes]
-    machine = Machine({buffer.name: buffer.size for buffer in contents.buffers}, images)
+    sizes = {buffer.name: buffer.size for buffer in contents.buffers}
+    machine = Machine(sizes, images, library=library)
     for buffer in contents.buffers:
         machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
     for each in contents.pointers:
@@ -113,13 +117,14 @@ def interpret_program(
     limit: int = LIMIT,
     total: int | None = None,
     defects: Collection[str] = (),
+    library: Library | None = None,
 ) -> tuple[Interpreted, Mapping[str, float]]:
     """Run a program of the user's own, and how far its outputs are from its reference.
 
     Args:
         kernels: of its code objects.
         codes: where each code object is.
-        trace, limit, total, defects: as of :func:`interpret_list`.
+        trace, limit, total, defects, library: as of :func:`interpret_list`.
 
     Returns:
         What it did, and of each output the largest difference over the reference's largest element; no
@@ -135,7 +140,14 @@ def interpret_program(
     objects = {str(object_file(number)): codes[code] for number, code in enumerate(program.codes)}
     data = None if guest.data is None else np.frombuffer(guest.data, np.uint8)
     done = interpret_list(
-        guest.contents, objects=objects, data=data, trace=trace, limit=limit, total=total, defects=defects
+        guest.contents,
+        objects=objects,
+        data=data,
+        trace=trace,
+        limit=limit,
+        total=total,
+        defects=defects,
+        library=library,
     )
     if not program.compared or not program.outputs:
         return done, {}

@@ -227,6 +227,26 @@ def test_launches_of_which_the_first_workgroups_ran(tmp_path: Path) -> None:
     assert (made["extrapolated"], made["gpu_cycles_low"]) == (row.values["extrapolated"], ends[0])
 
 
+def test_the_cycles_of_the_program_that_launches_stand_for(tmp_path: Path) -> None:
+    """The second kernel's first launch stands for nine more; the last launch is no part of the program."""
+    (tmp_path / "stats.txt").write_bytes(lzma.decompress((DATA / "dispatches/conv_fwd.txt.xz").read_bytes()))
+    launches: list[dict[str, Any]] = [
+        {"kernel": kernel, "grid": [256 * groups, 1, 1], "workgroup": [256, 1, 1]}
+        for kernel, groups in (("Im2d2Col", 8), ("sgemm", 16), ("Im2d2Col", 8), ("other", 16))
+    ]
+    table = kernel_table(_record(tmp_path, launches, "stats.txt", **_of("v23.0")))
+    launches[1]["weight"], launches[3]["weight"] = 10.0, 0.0
+    record = _record(tmp_path, launches, "stats.txt", **_of("v23.0"), engine="gem5-kernels")
+    [made] = build([record]).to_dict("records")
+    cycles = table["gpu_cycles"].tolist()
+    assert made["gpu_cycles"] == sum(cycles)
+    assert made["program_cycles"] == pytest.approx(cycles[0] + 10 * cycles[1] + cycles[2], rel=1e-4)
+    assert made["program_cycles_high"] - made["program_cycles"] == pytest.approx(0.9 * cycles[1], rel=1e-4)
+    plain = [{**each, "weight": None} for each in launches]
+    [alone] = build([_record(tmp_path, plain, "stats.txt", **_of("v23.0"))]).to_dict("records")
+    assert math.isnan(alone["program_cycles"])
+
+
 def test_phases_add_up(tmp_path: Path) -> None:
     for name in NAMES:
         shutil.copy(DATA / f"stats/{name}.txt.xz", tmp_path)
