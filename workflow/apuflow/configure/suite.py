@@ -189,7 +189,9 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
         if name.startswith(KERNELS):
             continue
         if name not in CHOICES:
-            others = f"one of {', '.join(CHOICES)}; keys of workloads stand under per_workload"
+            others = (
+                f"one of {', '.join(CHOICES)}, {KERNELS}OPERATOR; keys of workloads stand under per_workload"
+            )
             remedy = f"{meant_key(name, CHOICES)}{others}"
             raise ConfigError("suites have no such key", key=f"layer.{name}", value=value, remedy=remedy)
         fits, message, remedy = CHOICES[name]

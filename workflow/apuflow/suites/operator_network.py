@@ -15,8 +15,8 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.expression import evaluate
-from apuflow.suites.operator_kernels import TYPES, runs
-from apuflow.suites.operators import Sizes, macs_of, sizes_of, values_of
+from apuflow.suites.operator_kernels import DECODE, TYPES, runs
+from apuflow.suites.operators import Sizes, kind_of, macs_of, sizes_of, values_of
 from apuflow.suites.step import ALL_REDUCE, Choice, Step
 from apuflow.suites.table import Row, read_rows
 
@@ -148,6 +148,7 @@ class OperatorNetwork:
         Raises ConfigError: as ``operators``, or a type that the GPU's kernels do not have.
         """
         own: Mapping[str, str] = dict((*self.kernels, *choice.kernels))
+        self._check_kernels(own)
         for each in self.operators(choice):
             number, name, op = each.number, each.name, each.op
             if op == ALL_REDUCE:
@@ -162,6 +163,18 @@ class OperatorNetwork:
                     why=run.why,
                     workload=run.workload,
                 )
+
+    def _check_kernels(self, own: Mapping[str, str]) -> None:
+        ops = {row.text("op") for row in self.rows} - {ALL_REDUCE}
+        ops |= {part for op in ops for part in kind_of(op).within.split()}
+        ops |= {DECODE} if "attention" in ops else set()
+        for name, workload in own.items():
+            if name not in ops:
+                what, remedy = (
+                    f"this network has no operator {name}",
+                    f"its operators: {', '.join(sorted(ops))}",
+                )
+                raise ConfigError(what, key=f"layer.kernels.{name}", value=workload, remedy=remedy)
 
     def memory(self, choice: Choice) -> CacheMemory:
         """Bytes on one device."""

@@ -26,12 +26,14 @@ class Kind:
         macs: multiply-adds, an expression of the sizes.
         values: values that it writes.
         parts: the operators that compute it where no kernel does; None: there are none.
+        within: names of these operators.
     """
 
     sizes: str
     macs: str = "0"
     values: str = "elements"
     parts: Callable[[Sizes], Iterator[Part]] | None = None
+    within: str = ""
     defaults: Mapping[str, int | None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,12 +92,14 @@ KINDS: Final[Mapping[str, Kind]] = {
         "2*batch*heads*queries*keys*head",
         "batch*heads*queries*head",
         _attention,
+        "product add softmax",
     ),
     "conv": Kind(
         f"{_IMAGES} num_output kernel_h kernel_w {_WINDOW} dilation_h=1 dilation_w=1 groups=1",
         f"{_PIXELS}*(c//groups)*kernel_h*kernel_w",
         _PIXELS,
         _as_product,
+        "product",
     ),
     "conv3d": Kind(
         "n c num_output taps pixels groups=1", "n*num_output*pixels*(c//groups)*taps", "n*num_output*pixels"
@@ -119,9 +123,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     },
     **dict.fromkeys(("layernorm", "rmsnorm", "groupnorm", "softmax", "reduce"), _ROWS),
     "embedding": Kind("rows width tokens", values="tokens*width"),
-    "rotary": Kind("tokens heads half", values="2*tokens*heads*half", parts=_rotary),
-    "swiglu": Kind("elements", parts=_gated("silu", "mul")),
-    "silu": Kind("elements", parts=_gated("sigmoid", "mul")),
+    "rotary": Kind("tokens heads half", values="2*tokens*heads*half", parts=_rotary, within="mul add"),
+    "swiglu": Kind("elements", parts=_gated("silu", "mul"), within="silu sigmoid mul"),
+    "silu": Kind("elements", parts=_gated("sigmoid", "mul"), within="sigmoid mul"),
 }
 """By name."""
 

@@ -156,7 +156,10 @@ class Suite:
         usual = Choice()
         for key in OF_OPERATORS if not operators else ():
             if (value := getattr(choice, key)) != getattr(usual, key):
-                self._refuse(key, str(value), "is no network of operators, which alone has this key")
+                shown = (
+                    ", ".join(f"{op}: {name}" for op, name in choice.kernels) if key == "kernels" else value
+                )
+                self._refuse(key, str(shown), "is no network of operators, which alone has this key")
         if choice.image is not None and not layers:
             self._refuse("image", choice.image, f"{no_layers}: it has no images to resize")
         if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:
