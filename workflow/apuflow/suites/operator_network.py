@@ -7,7 +7,7 @@ in the cache before them), ``layers``, and ``sizes`` of the suite's file. Only t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -176,9 +176,9 @@ class OperatorNetwork:
                 )
                 raise ConfigError(what, key=f"layer.kernels.{name}", value=workload, remedy=remedy)
 
-    def memory(self, choice: Choice) -> CacheMemory:
-        """Bytes on one device."""
-        every = list(self.operators(choice))
+    def memory(self, choice: Choice, rows: Collection[int]) -> CacheMemory:
+        """Bytes on one device for the operators of these rows of the table, from 1."""
+        every = [each for each in self.operators(choice) if each.number in rows]
         sized = [(each, each.repeats * TYPES[each.type]) for each in every]
         return CacheMemory(
             sum(size * each.params for each, size in sized),
