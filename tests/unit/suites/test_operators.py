@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def test_points_of_kernels_are_operations_of_the_sweep() -> None:
         "triton_flash_attention",
     )
     assert point.label.startswith("triton_flash_attention_group4_head128_heads32_sequence32_")
-    with pytest.raises(ConfigError, match="not a parameter of this workload"):
+    with pytest.raises(ConfigError, match="own_square lacks some"):
         members(question(described("llama3_8b", [*settings, key], ROOT), ROOT), ROOT)
 
 
@@ -172,11 +173,69 @@ def test_sizes_that_a_table_does_not_name_are_refused() -> None:
 
 
 def test_what_no_kernel_runs_is_named() -> None:
-    """GPT-2 has 50,257 words, no multiple of 16; group normalisation has no kernel."""
-    head = specs("gpt2", gfx="gfx942", type="half")["head"]
-    assert isinstance(head, Refused) and "multiples of 16 as n, not 50257" in head.why
-    [run] = runs("groupnorm", {"rows": 4, "width": 64}, "half", "gfx90a", {})
-    assert run.why == "no kernel here computes groupnorm in half on gfx90a"
+    """Triton's softmax, not the libraries', takes rows of any width; nobody has a cosine integral."""
+    [run] = runs("cosint", {"elements": 64}, "half", "gfx90a", {})
+    assert run.why == "no kernel here computes cosint in half on gfx90a"
+    [volume] = runs("conv3d", VOLUME, "float", "gfx902", {})
+    assert volume.why == "no kernel here computes conv3d in float on gfx902"
+
+
+VOLUME = {"n": 1, "c": 3, "d": 8, "h": 16, "w": 16, "num_output": 8, "kernel_d": 3, "kernel_h": 3, "kernel_w": 3}
+
+
+@pytest.mark.parametrize(
+    ("op", "sizes", "kernels", "multiply_adds"),
+    [  # outputs by hand: 6 x 14 x 14 without padding; 8 x 8 with a stride of 2 and a border of 1
+        ("conv3d", VOLUME, {"triton_convolution": 1}, 8 * 6 * 14 * 14 * 3 * 27),
+        (
+            "conv",
+            {"n": 2, "c": 16, "h": 16, "w": 16, "num_output": 32, "kernel_h": 3, "kernel_w": 3}
+            | {"pad_h": 1, "pad_w": 1, "stride_h": 2, "stride_w": 2},
+            {"triton_convolution": 1},
+            2 * 32 * 8 * 8 * 16 * 9,
+        ),
+        (
+            "conv",
+            {"n": 1, "c": 32, "h": 8, "w": 8, "num_output": 32, "kernel_h": 1, "kernel_w": 1, "groups": 32},
+            {"triton_convolution_direct": 1},
+            32 * 64,
+        ),
+        (
+            "lstm",
+            {"hidden": 64, "batch": 4, "steps": 10, "input": 32},
+            {"triton_product": 11, "triton_cells": 10},
+            4 * 10 * 4 * 64 * (64 + 32),
+        ),
+        ("groupnorm", {"rows": 4, "width": 64}, {"triton_group_norm": 1}, 0),
+    ],
+)
+def test_convolutions_and_cells_run_in_triton(
+    op: str, sizes: dict[str, int], kernels: dict[str, int], multiply_adds: int
+) -> None:
+    found: Counter[str] = Counter()
+    for run in runs(op, sizes, "half", "gfx942", {}):
+        found[run.workload] += run.repeats
+    assert found == kernels
+    assert sum(run.macs for run in runs(op, sizes, "half", "gfx942", {})) == multiply_adds
+
+
+def test_steps_are_run_or_left_out_by_name() -> None:
+    """A block without its ends: their weights are not in its memory either."""
+    one = suite("llama3_8b")
+    block = choice_of({"layers": 1, "steps": "-embedding -norm -head"})
+    names = [step.name for step in one.steps(block)]
+    assert names[0] == "attention_norm" and names[-1] == "ffn_add"
+    assert [step.name for step in one.steps(choice_of({"steps": "ffn_* -ffn_add"}))] == ["ffn_norm"]
+    parts = choice_of({"steps": "attention", "attention": "parts"})
+    assert {step.name for step in one.steps(parts)} == {
+        *("attention.scores", "attention.mask", "attention.softmax", "attention.values")
+    }
+    whole, memory = one.memory(choice_of({"layers": 1})), one.memory(block)
+    assert isinstance(whole, CacheMemory) and isinstance(memory, CacheMemory)
+    assert whole.weights - memory.weights == 2 * (2 * 128_256 * 4096 + 4096)
+    for wrong, words in (("heads", "no step of this name"), ("head -head", "no other steps")):
+        with pytest.raises(ConfigError, match=words):
+            one.steps(choice_of({"steps": wrong}))
 
 
 def test_a_mistake_in_a_table_is_named_with_its_line(tmp_path: Path) -> None:

@@ -122,6 +122,9 @@ def named(place: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         remedy = "write it as package.module:Name or file.py:Name"
         raise ConfigError(f"no such module: {error}", value=place, remedy=remedy) from None
+    except Exception as error:  # any error of the user's module
+        what = f"the module cannot be imported: {type(error).__name__}: {error}"
+        raise ConfigError(what, value=place, remedy=f"make `python -c 'import {module}'` work") from None
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import triton.language as tl
 
 
 @triton.jit
-def reduction(x, y, width, inner, MODE: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, rows):
+def reduction(x, y, width, inner, rows, MODE: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     """ROWS outputs; each reads width elements that lie inner apart."""
     r = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     first = r // inner * (width * inner) + r % inner
