@@ -215,8 +215,19 @@ def parameters_of(name: str, **given: int) -> dict[str, int]:
         ),
         (
             "convolution",
-            {"c": 16, "k": 8, "groups": 2, "turned": 1, "stride_h": 2, "stride_w": 2, "out_h": 31, "out_w": 31},
-            lambda f, x, w: f.conv_transpose2d(x.reshape(1, 16, 16, 16), w.reshape(16, 4, 3, 3), None, 2, 1, 0, 2),
+            {
+                "c": 16,
+                "k": 8,
+                "groups": 2,
+                "turned": 1,
+                "stride_h": 2,
+                "stride_w": 2,
+                "out_h": 31,
+                "out_w": 31,
+            },
+            lambda f, x, w: f.conv_transpose2d(
+                x.reshape(1, 16, 16, 16), w.reshape(16, 4, 3, 3), None, 2, 1, 0, 2
+            ),
         ),
         ("pooling", {}, lambda f, x: f.max_pool2d(x.reshape(1, 32, 16, 16), 2)),
         (
@@ -226,7 +237,11 @@ def parameters_of(name: str, **given: int) -> dict[str, int]:
         ),
         ("resize", {}, lambda f, x: f.interpolate(x[None], scale_factor=2, mode="bilinear")),
         ("resize", {"linear": 0, "out_h": 40, "out_w": 23}, lambda f, x: f.interpolate(x[None], (40, 23))),
-        ("group_norm", {}, lambda f, x, w, b: f.group_norm(x.reshape(1, 32, 16, 16), 8, w.ravel(), b.ravel())),
+        (
+            "group_norm",
+            {},
+            lambda f, x, w, b: f.group_norm(x.reshape(1, 32, 16, 16), 8, w.ravel(), b.ravel()),
+        ),
         ("batch_norm", {}, lambda f, x, m, v, w, b: f.batch_norm(x.reshape(1, 64, 256), m, v, w, b)),
         ("reduction", {"inner": 4, "mode": 1}, lambda _, x: x.reshape(16, 512, 4).mean(1)),
         ("reduction", {"inner": 4, "mode": 2}, lambda _, x: x.reshape(16, 512, 4).amax(1)),
@@ -239,7 +254,9 @@ def test_layers_of_images_are_those_of_torch(name: str, given: dict[str, int], l
     np.testing.assert_allclose(np.ravel(after["y"]), np.ravel(wanted.numpy()), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("cell", "gates", "mode"), [("LSTMCell", 4, 4), ("GRUCell", 3, 3), ("RNNCell", 1, 0)])
+@pytest.mark.parametrize(
+    ("cell", "gates", "mode"), [("LSTMCell", 4, 4), ("GRUCell", 3, 3), ("RNNCell", 1, 0)]
+)
 def test_cells_are_those_of_torch(cell: str, gates: int, mode: int) -> None:
     """The products are taken out by weights of the unit matrix: a is the input's, b is the state's bias."""
     torch = pytest.importorskip("torch", reason=needs.NETWORKS.reason)

@@ -135,7 +135,8 @@ def test_points_of_kernels_are_operations_of_the_sweep() -> None:
 
 def test_devices_of_tensor_parallelism_share_heads_and_products() -> None:
     """Two devices: half of the products, and two all-reduces a layer, of n x sequence x width values."""
-    one, two = (suite("llama3_8b").operators, choice_of({"tensor_parallel": 2}))
+    found, two = suite("llama3_8b"), choice_of({"tensor_parallel": 2})
+    one = found.operators
     assert one is not None
     whole = {each.name: each for each in one.operators(Choice())}
     half = {each.name: each for each in one.operators(two)}
@@ -145,8 +146,9 @@ def test_devices_of_tensor_parallelism_share_heads_and_products() -> None:
     assert "attention_reduce" not in whole
     reduced = [step for step in one.steps(two) if step.op == "all_reduce"]
     assert [(step.shape["elements"], step.repeats) for step in reduced] == [(128 * 4096 // 2, 32)] * 2
-    assert isinstance(one.memory(two), CacheMemory)
-    assert 2 * one.memory(two).cache == one.memory(Choice()).cache == 2 * 2 * 128 * 8 * 128 * 32
+    shared, alone = found.memory(two), found.memory(Choice())
+    assert isinstance(shared, CacheMemory) and isinstance(alone, CacheMemory)
+    assert 2 * shared.cache == alone.cache == 2 * 2 * 128 * 8 * 128 * 32
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,17 @@ def test_what_no_kernel_runs_is_named() -> None:
     assert volume.why == "no kernel here computes conv3d in float on gfx902"
 
 
-VOLUME = {"n": 1, "c": 3, "d": 8, "h": 16, "w": 16, "num_output": 8, "kernel_d": 3, "kernel_h": 3, "kernel_w": 3}
+VOLUME = {
+    "n": 1,
+    "c": 3,
+    "d": 8,
+    "h": 16,
+    "w": 16,
+    "num_output": 8,
+    "kernel_d": 3,
+    "kernel_h": 3,
+    "kernel_w": 3,
+}
 
 
 @pytest.mark.parametrize(

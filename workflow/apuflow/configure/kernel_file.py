@@ -198,7 +198,8 @@ class LaunchFile(Model):
         (), description="Triton: parameters that are compiled as such multiples; every launch is checked"
     )
     specialize: ListOf[str] = Field(
-        (), description="Triton: parameters that are compiled as multiples of 16 where they are, as its launcher does"
+        (),
+        description="Triton: parameters that are compiled as multiples of 16 in launches where they are",
     )
 
     @property

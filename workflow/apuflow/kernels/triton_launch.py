@@ -170,7 +170,7 @@ def _fitting(
 def _measured(
     name: str, given: Mapping[str, Given], buffers: Mapping[str, OwnBuffer], key: str
 ) -> tuple[int, str]:
-    """What has to be divisible of an argument: the number, or bytes into the buffer; and the unit in words."""
+    """What has to be divisible of an argument, the number or bytes into the buffer, and words of its unit."""
     each = given.get(name)
     if each is None or each.kind == "real":
         remedy = "name buffers and whole numbers among the arguments"

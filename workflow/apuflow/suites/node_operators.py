@@ -141,16 +141,15 @@ def _pooled(node: Node, graph: Graph) -> Iterator[Sized]:
         if any(size % outs for size, outs in zip(inputs, outputs, strict=True)):
             raise NoRowError(f"{inputs} to {outputs} elements: its windows differ in size")
         kernel = [size // outs for size, outs in zip(inputs, outputs, strict=True)]
-        window: dict[str, Sequence[int]] = {"kernel": kernel, "stride": kernel}
+        window: Mapping[str, Sequence[int]] = {"kernel": kernel, "stride": kernel}
     else:
         window = _window(node, graph, node.attributes["kernel_shape"])
     if "dilation" in window:
         raise NoRowError("it has dilation")
     found: dict[str, str | int] = {"n": image[0], "c": image[1], "h": 1, "w": 1, "out_h": 1, "out_w": 1}
     found |= {"kernel_h": 1, "kernel_w": 1}
-    for name, values in {"": inputs, "out_": outputs}.items():
-        found |= {f"{name}{side}": value for side, value in zip(sides, values, strict=True)}
-    for name, values in window.items():
+    found |= dict(zip(sides, inputs, strict=True))
+    for name, values in {**window, "out": outputs}.items():
         found |= {f"{name}_{side}": value for side, value in zip(sides, values, strict=True)}
     yield "maxpool" if "Max" in node.op else "avgpool", found
 

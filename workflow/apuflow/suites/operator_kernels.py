@@ -222,7 +222,7 @@ def _kind(op: str, sizes: Sizes) -> str:
     """The name under which an operator of these sizes has its kernels."""
     if op == "attention" and sizes["queries"] == 1:
         return DECODE
-    if op == "conv" and 1 < sizes["groups"] and min(sizes["c"], sizes["num_output"]) < 16 * sizes["groups"]:
+    if op == "conv" and sizes["groups"] > 1 and min(sizes["c"], sizes["num_output"]) < 16 * sizes["groups"]:
         return GROUPED
     return op
 

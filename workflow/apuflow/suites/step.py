@@ -116,7 +116,9 @@ class Choice:
         unknown = []
         for entry in patterns:
             pattern = entry.removeprefix("-")
-            found = {name for name in every if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*")}
+            found = {
+                name for name in every if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*")
+            }
             chosen = chosen - found if entry.startswith("-") else chosen | found
             unknown += [] if found else [pattern]
         return chosen, unknown

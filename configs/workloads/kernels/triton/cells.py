@@ -23,7 +23,9 @@ def tanh(x):
 @triton.jit
 def gate(a, b, at, inside):
     """The sum of a gate's two parts."""
-    return tl.load(a + at, inside, other=0.0).to(tl.float32) + tl.load(b + at, inside, other=0.0).to(tl.float32)
+    return tl.load(a + at, inside, other=0.0).to(tl.float32) + tl.load(b + at, inside, other=0.0).to(
+        tl.float32
+    )
 
 
 @triton.jit

@@ -1,9 +1,9 @@
-"""y = x * w, convolutions in up to three dimensions and their transposes; images and filters as PyTorch has them.
+"""y = x * w, convolutions in up to three dimensions and their transposes, laid out as PyTorch's.
 
-x is [N, C, D, H, W], y [N, K, OD, OH, OW], a group has channels of C and filters of K. w is [K, channels, KD, KH,
-KW]; of a transposed convolution [C, filters, KD, KH, KW]. `convolution` is a product whose left matrix is gathered
-from the images (implicit GEMM, S. Chetlur et al., arXiv:1410.0759). `direct` adds up each pixel by itself, for
-groups of few channels.
+x is [N, C, D, H, W], y [N, K, OD, OH, OW], a group has channels of C and filters of K. w is
+[K, channels, KD, KH, KW]; of a transposed convolution [C, filters, KD, KH, KW]. `convolution` is a product
+whose left matrix is gathered from the images (implicit GEMM, S. Chetlur et al., arXiv:1410.0759). `direct`
+adds up each pixel by itself, for groups of few channels.
 """
 
 import triton
@@ -11,7 +11,9 @@ import triton.language as tl
 
 
 @triton.jit
-def place(out, tap, size, PAD: tl.constexpr, STRIDE: tl.constexpr, DILATION: tl.constexpr, TURNED: tl.constexpr):
+def place(
+    out, tap, size, PAD: tl.constexpr, STRIDE: tl.constexpr, DILATION: tl.constexpr, TURNED: tl.constexpr
+):
     """Where a tap of the window at an output reads along an axis, and whether that is inside."""
     if TURNED:
         whole = out + PAD - tap * DILATION

@@ -1,4 +1,4 @@
-"""Normalisation over groups of channels of images [N, channels, pixels], a group of an image for each program.
+"""Normalisation over groups of channels of images [N, channels, pixels], for each program one group.
 
 y = (x - mean) / sqrt(variance + epsilon) * weight + bias; weight and bias are those of the channel.
 """

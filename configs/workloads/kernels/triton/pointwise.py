@@ -91,7 +91,10 @@ def pointwise(a, b, y, n, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.jit
 def masked(a, b, mask, y, n, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
-    """One block. 0: y = a where mask, else b; 1: y = 1 where mask, else a; 2 to 7: mask is a ==, !=, <, <=, >, >= b."""
+    """One block.
+
+    OPERATOR: 0 y = a where mask, else b; 1 y = 1 where mask, else a; 2 to 7 mask = a ==, !=, <, <=, >, >= b.
+    """
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     u = tl.load(a + i, i < n, other=1.0)
     if OPERATOR == 1:

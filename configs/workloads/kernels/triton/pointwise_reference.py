@@ -9,7 +9,7 @@ SIGNED = (*range(19, 32),)
 
 
 def contents(parameters):
-    """Numbers from a half to two, for which every operator is defined; of some that differ below 0, from -4 to 4."""
+    """Numbers from a half to two, for which every operator is defined; of ``SIGNED`` from -4 to 4."""
     numbers = np.random.default_rng(12)
     a, b = numbers.uniform(0.5, 2.0, (2, parameters["n"]))
     if parameters["operator"] in SIGNED:

@@ -1,4 +1,7 @@
-"""Largest or mean element of each window of images [N, C, D, H, W]; AVERAGE counts elements inside of the image."""
+"""Largest or mean element of each window of images [N, C, D, H, W].
+
+AVERAGE: the mean is that of the elements inside of the image.
+"""
 
 import triton
 import triton.language as tl

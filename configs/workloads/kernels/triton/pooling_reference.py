@@ -23,7 +23,9 @@ def expected(buffers, parameters):
     y = np.zeros((len(x), *outs))
     for place in itertools.product(*map(range, outs)):
         starts = [place[axis] * stride[axis] - pad[axis] for axis in range(3)]
-        window = x[(slice(None), *(slice(max(0, at), at + size) for at, size in zip(starts, kernel)))]
+        window = x[
+            (slice(None), *(slice(max(0, at), at + size) for at, size in zip(starts, kernel, strict=True)))
+        ]
         window = window.reshape(len(x), -1)
         y[(slice(None), *place)] = window.mean(1) if p["average"] else window.max(1)
     return {"y": y}

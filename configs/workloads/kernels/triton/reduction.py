@@ -1,4 +1,4 @@
-"""Sum, mean or largest element along an axis of [outer, width, inner]: MODE 0, 1, 2. A program makes a block of y."""
+"""Sum, mean or largest element along an axis of [outer, width, inner]: MODE 0, 1, 2."""
 
 import triton
 import triton.language as tl

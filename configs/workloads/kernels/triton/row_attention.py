@@ -1,7 +1,7 @@
 """o = softmax(q k' / sqrt HEAD) v, one query of a head for each program, by products of vectors alone.
 
-M. N. Rabe and C. Staats, "Self-attention does not need O(n^2) memory", arXiv:2112.05682. Layouts and constexprs are
-those of flash_attention.py.
+M. N. Rabe and C. Staats, "Self-attention does not need O(n^2) memory", arXiv:2112.05682. Layouts and
+constexprs are those of flash_attention.py.
 """
 
 import triton
