@@ -218,6 +218,12 @@ VOLUME = {
             {"triton_product": 11, "triton_cells": 10},
             4 * 10 * 4 * 64 * (64 + 32),
         ),
+        (
+            "avgpool",
+            {"n": 1, "c": 8, "h": 7, "w": 7, "kernel_h": 7, "kernel_w": 7, "out_h": 1, "out_w": 1},
+            {"triton_reduction": 1},
+            0,
+        ),
         ("groupnorm", {"rows": 4, "width": 64}, {"triton_group_norm": 1}, 0),
     ],
 )

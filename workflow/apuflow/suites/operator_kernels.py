@@ -42,8 +42,6 @@ TYPES: Final[Mapping[str, int]] = {"float": 4, "half": 2, "bfloat16": 2}
 """Types of numbers that networks compute in, and their bytes."""
 DECODE: Final = "decode_attention"
 """Attention of one query for each sequence."""
-GROUPED: Final = "grouped_conv"
-"""Convolution whose groups have fewer than 16 channels or filters."""
 BY_LIBRARIES: Final = tuple(name for name, gpu in GPUS.items() if not gpu.runs_as)
 """GPUs of MIOpen and rocBLAS."""
 POINTWISE: Final = (
@@ -106,6 +104,19 @@ def _filters(of: str) -> str:
     return f"n=n c=c k=num_output groups=groups {window} {outputs}"
 
 
+def _is_whole(sizes: Sizes) -> bool:
+    """Whether one window covers the image."""
+    return all(sizes[side] == sizes[f"kernel_{side}"] and not sizes[f"pad_{side}"] for side in "dhw")
+
+
+VARIANTS: Final[Mapping[str, tuple[str, Callable[[Sizes], bool]]]] = {
+    DECODE: ("attention", lambda s: s["queries"] == 1),
+    "grouped_conv": ("conv", lambda s: s["groups"] > 1 and min(s["c"], s["num_output"]) < 16 * s["groups"]),
+    "global_avgpool": ("avgpool", _is_whole),
+    "global_maxpool": ("maxpool", _is_whole),
+    "column_reduce": ("reduce", lambda s: s["inner"] > 1),
+}
+"""Operators whose sizes decide that other kernels run: their operator, and when."""
 _N: Final = "n=elements"
 _IMAGES: Final = _same_names("n c h w kernel_h kernel_w stride_h stride_w pad_h pad_w out_h out_w")
 _POOL: Final = f"{_IMAGES} {_same_names('d kernel_d stride_d pad_d out_d')}"
@@ -131,14 +142,19 @@ TRITON: Final[Mapping[str, Shipped]] = {
     "gelu": Shipped("triton_gelu", _N),
     "swiglu": Shipped("triton_swiglu", _N),
     "conv": Shipped("triton_convolution", _filters("hw")),
-    GROUPED: Shipped("triton_convolution_direct", _filters("hw")),
+    "grouped_conv": Shipped("triton_convolution_direct", _filters("hw")),
     "conv3d": Shipped("triton_convolution", _filters("dhw")),
     "deconv": Shipped("triton_convolution", f"{_IMAGES} k=num_output groups=groups turned=1"),
     "maxpool": Shipped("triton_pooling", f"{_POOL} average=0"),
     "avgpool": Shipped("triton_pooling", f"{_POOL} average=1"),
     "batchnorm": Shipped("triton_batch_norm", "images=n channels=c pixels=h*w"),
     "groupnorm": Shipped("triton_group_norm", _same_names("rows groups width pixels")),
+    "global_avgpool": Shipped("triton_reduction", "rows=n*c width=d*h*w mode=1"),
+    "global_maxpool": Shipped("triton_reduction", "rows=n*c width=d*h*w mode=2"),
     "reduce": Shipped("triton_reduction", _same_names("rows width inner mode")),
+    "column_reduce": Shipped(
+        "triton_reduction", _same_names("rows width inner mode") + " tile_rows=64 block=4"
+    ),
     "upsample_nearest": Shipped("triton_resize", f"{_RESIZE} linear=0"),
     "upsample_bilinear": Shipped("triton_resize", f"{_RESIZE} linear=1"),
     "cell": Shipped("triton_cells", _same_names("batch hidden gates mode")),
@@ -218,13 +234,10 @@ def by_triton(gfx: str, kind: str) -> bool:
     return gfx not in BY_LIBRARIES if gfx else kind != "float"
 
 
-def _kind(op: str, sizes: Sizes) -> str:
+def _variant(op: str, sizes: Sizes) -> str:
     """The name under which an operator of these sizes has its kernels."""
-    if op == "attention" and sizes["queries"] == 1:
-        return DECODE
-    if op == "conv" and sizes["groups"] > 1 and min(sizes["c"], sizes["num_output"]) < 16 * sizes["groups"]:
-        return GROUPED
-    return op
+    names = (name for name, (of, fits) in VARIANTS.items() if of == op and fits(sizes))
+    return next(names, op)
 
 
 def runs(
@@ -239,7 +252,7 @@ def runs(
     """
     triton, sizes = by_triton(gfx, kind), complete(op, sizes)
     macs = macs_of(op, sizes)
-    name = _kind(op, sizes)
+    name = _variant(op, sizes)
     shipped = TRITON.get(name)
     if name in own:
         shape: Mapping[str, Scalar] = shipped.shape(sizes, kind) if shipped else {**sizes, "type": kind}

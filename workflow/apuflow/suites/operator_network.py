@@ -15,7 +15,7 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.expression import evaluate
-from apuflow.suites.operator_kernels import DECODE, GROUPED, TYPES, runs
+from apuflow.suites.operator_kernels import TYPES, VARIANTS, runs
 from apuflow.suites.operators import Sizes, kind_of, macs_of, sizes_of, values_of
 from apuflow.suites.step import ALL_REDUCE, Choice, Step
 from apuflow.suites.table import Row, read_rows
@@ -167,7 +167,7 @@ class OperatorNetwork:
     def _check_kernels(self, own: Mapping[str, str]) -> None:
         ops = {row.text("op") for row in self.rows} - {ALL_REDUCE}
         ops |= {part for op in ops for part in kind_of(op).within.split()}
-        ops |= {name for name, of in ((DECODE, "attention"), (GROUPED, "conv")) if of in ops}
+        ops |= {name for name, (of, _) in VARIANTS.items() if of in ops}
         for name, workload in own.items():
             if name not in ops:
                 what, remedy = (

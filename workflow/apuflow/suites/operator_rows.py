@@ -40,11 +40,11 @@ def imported_operators(graph: Graph, *, partial: bool = False) -> ImportedOperat
 
     Raises ConfigError: all operators that are not known, and tensors of other types.
     """
-    made = _Table(replace(graph, nodes=list(fused(graph))))
-    made.add_all()
     if graph.problems:
         what, names = "the model has parts that cannot be imported", named_problems(graph.problems)
         raise ConfigError(what, file=graph.source, value=names, remedy="change them, as each says")
+    made = _Table(replace(graph, nodes=list(fused(graph))))
+    made.add_all()
     left_out = [*graph.left_out, *made.left_out]
     if made.problems:
         share = made.share()
