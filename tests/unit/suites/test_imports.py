@@ -188,6 +188,14 @@ class Learnt(Net):
         super().__init__(conv(3, 8, 1))
         self.place = nn.Parameter(torch.zeros(1, 8, 16, 16))
     def forward(self, x): return self.layers[0](x) + self.place
+class Filtered(Net):
+    def forward(self, x):
+        y = self.layers[0](x)
+        return self.layers[1](y[y[:, 0, 0, 0] > 0])
+def filtered(): return Filtered(conv(3, 8, 1), conv(8, 8, 1))
+class MadeSparse(Net):
+    def forward(self, x): return self.layers[0](x).to_sparse()
+def made_sparse(): return MadeSparse(conv(3, 8, 1))
 """
 
 
@@ -208,12 +216,21 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("chosen", "depends on values of tensors"),
         ("spectrum", "tensor of complex64"),
         ("sparse", "tensor of sparse"),
+        ("filtered", "depends on values of tensors"),
+        ("made_sparse", "computes with sparse numbers"),
         ("cond", "cond"),
     ],
 )
 def test_a_module_that_a_table_cannot_hold_is_refused_by_name(models: str, name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         imported_operators(read_torch(f"{models}:{name}", "nx3x16x16"))
+
+
+def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason=needs.NETWORKS.reason)
+    (tmp_path / "broken_model.py").write_text("raise RuntimeError('operator nms does not exist')")
+    with pytest.raises(ConfigError, match="RuntimeError: operator nms does not exist"):
+        read_torch(f"{tmp_path / 'broken_model.py'}:Net", "nx3x16x16")
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_operators_beyond_layers_have_rows(models: str) -> None:
             "conv",
             "n=n c=3 h=16 w=16 num_output=8 kernel_h=3 kernel_w=3 pad_h=2 pad_w=1 dilation_h=2 dilation_w=1",
         ),
-        ("groupnorm", "rows=4*n width=(2048)//(4)"),
+        ("groupnorm", "rows=4*n width=(2048)//(4) groups=4 pixels=256"),
         ("silu", "elements=2048*n"),
         (
             "avgpool",
@@ -118,7 +118,7 @@ def test_operators_beyond_layers_have_rows(models: str) -> None:
         ("conv", "n=n c=8 h=1 w=1024 num_output=8 kernel_h=1 kernel_w=3 pad_w=1"),
         ("div", "elements=8192*n"),
         ("lstm", "hidden=16 batch=n steps=128 input=64"),
-        ("reduce", "rows=128*n width=(2048*n)//(128*n)"),
+        ("reduce", "rows=128*n width=(2048*n)//(128*n) mode=2"),
     ]
 
 

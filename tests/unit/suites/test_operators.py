@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,13 +129,14 @@ def test_points_of_kernels_are_operations_of_the_sweep() -> None:
         "triton_flash_attention",
     )
     assert point.label.startswith("triton_flash_attention_group4_head128_heads32_sequence32_")
-    with pytest.raises(ConfigError, match="not a parameter of this workload"):
+    with pytest.raises(ConfigError, match="own_square lacks some"):
         members(question(described("llama3_8b", [*settings, key], ROOT), ROOT), ROOT)
 
 
 def test_devices_of_tensor_parallelism_share_heads_and_products() -> None:
     """Two devices: half of the products, and two all-reduces a layer, of n x sequence x width values."""
-    one, two = (suite("llama3_8b").operators, choice_of({"tensor_parallel": 2}))
+    found, two = suite("llama3_8b"), choice_of({"tensor_parallel": 2})
+    one = found.operators
     assert one is not None
     whole = {each.name: each for each in one.operators(Choice())}
     half = {each.name: each for each in one.operators(two)}
@@ -144,8 +146,9 @@ def test_devices_of_tensor_parallelism_share_heads_and_products() -> None:
     assert "attention_reduce" not in whole
     reduced = [step for step in one.steps(two) if step.op == "all_reduce"]
     assert [(step.shape["elements"], step.repeats) for step in reduced] == [(128 * 4096 // 2, 32)] * 2
-    assert isinstance(one.memory(two), CacheMemory)
-    assert 2 * one.memory(two).cache == one.memory(Choice()).cache == 2 * 2 * 128 * 8 * 128 * 32
+    shared, alone = found.memory(two), found.memory(Choice())
+    assert isinstance(shared, CacheMemory) and isinstance(alone, CacheMemory)
+    assert 2 * shared.cache == alone.cache == 2 * 2 * 128 * 8 * 128 * 32
 
 
 @pytest.mark.parametrize(
@@ -172,11 +175,85 @@ def test_sizes_that_a_table_does_not_name_are_refused() -> None:
 
 
 def test_what_no_kernel_runs_is_named() -> None:
-    """GPT-2 has 50,257 words, no multiple of 16; group normalisation has no kernel."""
-    head = specs("gpt2", gfx="gfx942", type="half")["head"]
-    assert isinstance(head, Refused) and "multiples of 16 as n, not 50257" in head.why
-    [run] = runs("groupnorm", {"rows": 4, "width": 64}, "half", "gfx90a", {})
-    assert run.why == "no kernel here computes groupnorm in half on gfx90a"
+    """Triton's softmax, not the libraries', takes rows of any width; nobody has a cosine integral."""
+    [run] = runs("cosint", {"elements": 64}, "half", "gfx90a", {})
+    assert run.why == "no kernel here computes cosint in half on gfx90a"
+    [volume] = runs("conv3d", VOLUME, "float", "gfx902", {})
+    assert volume.why == "no kernel here computes conv3d in float on gfx902"
+
+
+VOLUME = {
+    "n": 1,
+    "c": 3,
+    "d": 8,
+    "h": 16,
+    "w": 16,
+    "num_output": 8,
+    "kernel_d": 3,
+    "kernel_h": 3,
+    "kernel_w": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("op", "sizes", "kernels", "multiply_adds"),
+    [  # outputs by hand: 6 x 14 x 14 without padding; 8 x 8 with a stride of 2 and a border of 1
+        ("conv3d", VOLUME, {"triton_convolution": 1}, 8 * 6 * 14 * 14 * 3 * 27),
+        (
+            "conv",
+            {"n": 2, "c": 16, "h": 16, "w": 16, "num_output": 32, "kernel_h": 3, "kernel_w": 3}
+            | {"pad_h": 1, "pad_w": 1, "stride_h": 2, "stride_w": 2},
+            {"triton_convolution": 1},
+            2 * 32 * 8 * 8 * 16 * 9,
+        ),
+        (
+            "conv",
+            {"n": 1, "c": 32, "h": 8, "w": 8, "num_output": 32, "kernel_h": 1, "kernel_w": 1, "groups": 32},
+            {"triton_convolution_direct": 1},
+            32 * 64,
+        ),
+        (
+            "lstm",
+            {"hidden": 64, "batch": 4, "steps": 10, "input": 32},
+            {"triton_product": 11, "triton_cells": 10},
+            4 * 10 * 4 * 64 * (64 + 32),
+        ),
+        (
+            "avgpool",
+            {"n": 1, "c": 8, "h": 7, "w": 7, "kernel_h": 7, "kernel_w": 7, "out_h": 1, "out_w": 1},
+            {"triton_reduction": 1},
+            0,
+        ),
+        ("groupnorm", {"rows": 4, "width": 64}, {"triton_group_norm": 1}, 0),
+    ],
+)
+def test_convolutions_and_cells_run_in_triton(
+    op: str, sizes: dict[str, int], kernels: dict[str, int], multiply_adds: int
+) -> None:
+    found: Counter[str] = Counter()
+    for run in runs(op, sizes, "half", "gfx942", {}):
+        found[run.workload] += run.repeats
+    assert found == kernels
+    assert sum(run.macs for run in runs(op, sizes, "half", "gfx942", {})) == multiply_adds
+
+
+def test_steps_are_run_or_left_out_by_name() -> None:
+    """A block without its ends: their weights are not in its memory either."""
+    one = suite("llama3_8b")
+    block = choice_of({"layers": 1, "steps": "-embedding -norm -head"})
+    names = [step.name for step in one.steps(block)]
+    assert names[0] == "attention_norm" and names[-1] == "ffn_add"
+    assert [step.name for step in one.steps(choice_of({"steps": "ffn_* -ffn_add"}))] == ["ffn_norm"]
+    parts = choice_of({"steps": "attention", "attention": "parts"})
+    assert {step.name for step in one.steps(parts)} == {
+        *("attention.scores", "attention.mask", "attention.softmax", "attention.values")
+    }
+    whole, memory = one.memory(choice_of({"layers": 1})), one.memory(block)
+    assert isinstance(whole, CacheMemory) and isinstance(memory, CacheMemory)
+    assert whole.weights - memory.weights == 2 * (2 * 128_256 * 4096 + 4096)
+    for wrong, words in (("heads", "no step of this name"), ("head -head", "no other steps")):
+        with pytest.raises(ConfigError, match=words):
+            one.steps(choice_of({"steps": wrong}))
 
 
 def test_a_mistake_in_a_table_is_named_with_its_line(tmp_path: Path) -> None:

@@ -197,6 +197,10 @@ class LaunchFile(Model):
     divisible_by_16: ListOf[str] = Field(
         (), description="Triton: parameters that are compiled as such multiples; every launch is checked"
     )
+    specialize: ListOf[str] = Field(
+        (),
+        description="Triton: parameters that are compiled as multiples of 16 in launches where they are",
+    )
 
     @property
     def options(self) -> dict[str, int | str]:
@@ -215,7 +219,7 @@ class LaunchFile(Model):
             what = "of Triton it is 64 * num_warps" if triton else "work-items of a workgroup"
             remedy = "leave it out, give num_warps" if triton else "give them, as [64]"
             raise ValueProblem(what, key=f"{key}.workgroup", value=self.workgroup or None, remedy=remedy)
-        wrong = ("lds", "compile") if triton else (*OPTIONS, "constexprs", "divisible_by_16")
+        wrong = ("lds", "compile") if triton else (*OPTIONS, "constexprs", "divisible_by_16", "specialize")
         for name in wrong:
             if name in self.model_fields_set:
                 what = "Triton decides it" if triton else "for Triton's kernels, in a file .py"

@@ -225,7 +225,7 @@ def _triton(spec: LaunchFile, parameters: Mapping[str, int | str], key: str) -> 
     }
     names = _numbers(parameters)
     options = {name: evaluate(each, names, f"{key}.{name}") for name, each in spec.options.items()}
-    return triton_launch.TritonLaunch(spec.kernel, constants, options, spec.divisible_by_16)
+    return triton_launch.TritonLaunch(spec.kernel, constants, options, spec.divisible_by_16, spec.specialize)
 
 
 def _constant(given: Constant, known: Mapping[str, int | str], key: str) -> triton_launch.Constant:

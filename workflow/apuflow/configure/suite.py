@@ -61,6 +61,7 @@ CHOICES: Final[Mapping[str, _Rule]] = {
     "set": _WORD,
     "subset": _COUNT,
     "op": _WORD,
+    "steps": _WORD,
     "algorithm": _among(ALGORITHMS, "algorithm"),
     "bias": (lambda value: isinstance(value, bool), "true or false is expected", "true, or leave it out"),
     "devices": _COUNT,
@@ -189,7 +190,9 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
         if name.startswith(KERNELS):
             continue
         if name not in CHOICES:
-            others = f"one of {', '.join(CHOICES)}; keys of workloads stand under per_workload"
+            others = (
+                f"one of {', '.join(CHOICES)}, {KERNELS}OPERATOR; keys of workloads stand under per_workload"
+            )
             remedy = f"{meant_key(name, CHOICES)}{others}"
             raise ConfigError("suites have no such key", key=f"layer.{name}", value=value, remedy=remedy)
         fits, message, remedy = CHOICES[name]
@@ -197,5 +200,5 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
             raise ConfigError(message, key=f"layer.{name}", value=value, remedy=remedy)
         if name in ("bandwidth", "latency"):
             value = float(value)
-        chosen["group" if name == "set" else name] = str(value) if name in ("set", "op") else value
+        chosen["group" if name == "set" else name] = str(value) if name in ("set", "op", "steps") else value
     return Choice(**chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -27,12 +27,14 @@ class TritonLaunch(NamedTuple):
     Attributes:
         options: Triton's, as the file has them; ``num_warps`` may be left out.
         divisible: parameters that are promised to be divisible by 16.
+        specialized: those that may be, which this launch decides.
     """
 
     kernel: str
     constexprs: Mapping[str, Constant]
     options: Mapping[str, int]
     divisible: Sequence[str]
+    specialized: Sequence[str] = ()
 
     @property
     def workgroup(self) -> int:
@@ -68,13 +70,15 @@ def compile_arguments(
         name: _type(each, buffers, f"{key}.arguments.{number}")
         for number, (name, each) in enumerate(zip(wanted, given, strict=True))
     }
-    _check_promises(launch, dict(zip(wanted, given, strict=True)), buffers, f"{key}.divisible_by_16")
+    by_name = dict(zip(wanted, given, strict=True))
+    _check_promises(launch, by_name, buffers, key)
+    divisible = {*launch.divisible, *_fitting(launch, by_name, buffers, key)}
     order = {
         "kernel": launch.kernel,
         "signature": types,
         "constexprs": dict(launch.constexprs),
         "options": {"num_warps": 4, **launch.options},
-        "divisible_by_16": sorted(launch.divisible),
+        "divisible_by_16": sorted(divisible),
     }
     return f"--launch={shlex.quote(json.dumps(order, separators=(',', ':')))}"
 
@@ -102,7 +106,11 @@ def _function(source: Path, launch: TritonLaunch, key: str) -> Function:
         )
         raise ConfigError(what, file=source, key=f"{key}.constexprs", value=launch.kernel, remedy=remedy)
     _check_names(found, missing, "a constexpr of the kernel has no value", f"{key}.constexprs")
-    named = {"constexprs": list(launch.constexprs), "divisible_by_16": list(launch.divisible)}
+    named = {
+        "constexprs": list(launch.constexprs),
+        "divisible_by_16": list(launch.divisible),
+        "specialize": list(launch.specialized),
+    }
     for place, given in named.items():
         unknown = [name for name in given if name not in found.parameters]
         _check_names(found, unknown, "the kernel has no such parameter", f"{key}.{place}")
@@ -143,14 +151,30 @@ def _check_promises(
 ) -> None:
     """Raise ConfigError where a parameter is not as divisible as the launch promises."""
     for name in launch.divisible:
-        each = given.get(name)
-        if each is None or each.kind == "real":
-            remedy = "name buffers and whole numbers among the arguments"
-            raise ConfigError("nothing to promise", key=key, value=name, remedy=remedy)
-        value, unit = int(each.value if each.kind == "integer" else each.offset), ""
-        if each.kind == "buffer":
-            value, unit = value * ELEMENT_BYTES[buffers[str(each.value)].type], " bytes into its buffer"
+        value, unit = _measured(name, given, buffers, f"{key}.divisible_by_16")
         if value % PROMISE:
             what = f"this launch breaks its promise: {name} is {value}{unit}"
-            remedy = "leave it out of divisible_by_16, or change the size"
-            raise ConfigError(what, key=key, value=name, remedy=remedy)
+            remedy = "name it under specialize, or change the size"
+            raise ConfigError(what, key=f"{key}.divisible_by_16", value=name, remedy=remedy)
+
+
+def _fitting(
+    launch: TritonLaunch, given: Mapping[str, Given], buffers: Mapping[str, OwnBuffer], key: str
+) -> Iterator[str]:
+    """Parameters among ``specialized`` that this launch has divisible by 16."""
+    for name in launch.specialized:
+        if _measured(name, given, buffers, f"{key}.specialize")[0] % PROMISE == 0:
+            yield name
+
+
+def _measured(
+    name: str, given: Mapping[str, Given], buffers: Mapping[str, OwnBuffer], key: str
+) -> tuple[int, str]:
+    """What has to be divisible of an argument, the number or bytes into the buffer, and words of its unit."""
+    each = given.get(name)
+    if each is None or each.kind == "real":
+        remedy = "name buffers and whole numbers among the arguments"
+        raise ConfigError("nothing to promise", key=key, value=name, remedy=remedy)
+    if each.kind == "buffer":
+        return each.offset * ELEMENT_BYTES[buffers[str(each.value)].type], " bytes into its buffer"
+    return int(each.value), ""

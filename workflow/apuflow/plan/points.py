@@ -242,7 +242,13 @@ class _Resolvers:
             return resolver.resolve(engine, (*machine, text))
         known = self._kernels(spec.kind).spec.parameters
         untyped = "type" not in known and dict(spec.keys)["type"] == "float"
-        keys = ((f"{_LAYER}{name}", value) for name, value in spec.keys if name != "type" or not untyped)
+        wanted = {name: value for name, value in spec.keys if name != "type" or not untyped}
+        if missing := [name for name in wanted if name not in known]:
+            what = f"a workload that runs an operator has its sizes as parameters; {spec.kind} lacks some"
+            remedy = f"parameters: {', '.join(wanted)} beside those of its own"
+            file = self._root / paths.workload_file(spec.kind)
+            raise ConfigError(what, file=file, key="parameters", value=", ".join(missing), remedy=remedy)
+        keys = ((f"{_LAYER}{name}", value) for name, value in wanted.items())
         point = resolver.resolve(engine, (*machine, *keys))
         if point is None:
             return None

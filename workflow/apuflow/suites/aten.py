@@ -29,7 +29,9 @@ NAMES: Final[Mapping[str, str]] = {
         "GRU": "gru",
         "RNN": "rnn_tanh rnn_relu",
         "Clip": "clamp hardtanh relu6",
-        "GlobalAveragePool": "adaptive_avg_pool2d",
+        "GlobalAveragePool": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
+        "Copy": "roll flip copy pixel_shuffle pixel_unshuffle channel_shuffle",
+        "Filled": "new_zeros new_ones new_full zeros_like ones_like full_like",
         "Dropout": "dropout feature_dropout alpha_dropout",
         "Concat": "cat concat stack",
         "Reshape": "view reshape unflatten",
@@ -46,10 +48,11 @@ NAMES: Final[Mapping[str, str]] = {
         "Pad": "pad constant_pad_nd",
         "Reduce": "mean sum amax amin max min var std prod argmax norm linalg_vector_norm",
         "UpsampleNearest": "upsample_nearest2d",
-        "UpsampleBilinear": "upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d",
+        "UpsampleBilinear": "upsample_bilinear2d",
         **{f"{op}": f"{name}1d {name}2d {name}3d" for name, op in _POOLS.items()},
         **{name.capitalize(): name for name in ("relu", "sigmoid", "tanh", "gelu", "silu", "exp", "neg")},
         **{name.capitalize(): name for name in ("add", "sub", "mul", "div", "abs", "sqrt", "pow", "erf")},
+        **{name.capitalize(): name for name in ("hardswish", "hardsigmoid", "elu", "mish", "prelu")},
     }.items()
     for name in names.split()
 }

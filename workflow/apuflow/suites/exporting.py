@@ -21,6 +21,8 @@ TYPES: Final = {"float32": "float", "float16": "half", "bfloat16": "bfloat16"}
 OF_NUMBERS: Final = "make it float32, float16 or bfloat16"
 USUAL: Final = {"n": 1}
 """Values of names in shapes; of others 128."""
+_OTHER_NUMBERS: Final = {"sparse": "sparse", "quantized": "quantised"}
+"""Numbers that torch's errors are about, by a word in them."""
 _DEPENDS: Final = ("data-dependent", "GuardOnDataDependent")
 
 
@@ -104,6 +106,9 @@ def failed(error: Exception, place: str) -> ConfigError:
     if any(words in said or words in type(error).__name__ for words in _DEPENDS):
         why = f"values of tensors decide what runs or how large a tensor is ({why})"
         remedy = "replace the branch (torch.where), or import the modules before and behind it"
+    for word, what in _OTHER_NUMBERS.items():
+        if word in said:
+            why, remedy = f"it computes with {what} numbers ({why})", "dense float32, float16 or bfloat16"
     return ConfigError(f"torch cannot export this module: {why}", value=place, remedy=remedy)
 
 
@@ -122,6 +127,11 @@ def named(place: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         remedy = "write it as package.module:Name or file.py:Name"
         raise ConfigError(f"no such module: {error}", value=place, remedy=remedy) from None
+    except ConfigError:
+        raise
+    except Exception as error:  # any error of the user's module
+        what = f"the module cannot be imported: {type(error).__name__}: {error}"
+        raise ConfigError(what, value=place, remedy=f"make `python -c 'import {module}'` work") from None
 
 
 @contextlib.contextmanager

@@ -23,9 +23,11 @@ POINTWISE: Final = {
     **{name.capitalize(): name for name in ("add", "sub", "mul", "div", "relu", "sigmoid", "tanh", "gelu")},
     **{name.capitalize(): name for name in ("silu", "exp", "neg", "abs", "sqrt", "erf", "log", "swiglu")},
     **{"Max": "maximum", "Min": "minimum", "Swish": "silu", "Reciprocal": "reciprocal", "Where": "where"},
-    **{"Copy": "copy", "Concat": "copy", "UpsampleBilinear": "upsample_bilinear", "Resize": "upsample"},
+    **{"Copy": "copy", "Concat": "copy", "Resize": "upsample", "Prelu": "leaky_relu", "clamp_min": "clip"},
+    **{name.capitalize(): name for name in ("hardswish", "hardsigmoid", "elu", "mish")},
 }
 """Operators of each element by their name in a graph."""
+SIDES: Final = ("d", "h", "w")
 CELLS: Final = {"LSTM": "lstm", "GRU": "gru", "RNN": "vanilla"}
 
 
@@ -76,19 +78,13 @@ def _convolution(node: Node, graph: Graph) -> Iterator[Sized]:
     if dims not in (1, 2, 3) or len(image) != dims + 2:
         raise NoRowError(f"a window of {dims} dimensions on a tensor of {len(image)}")
     group = int(node.attributes.get("group", 1))
-    if dims == 3:
-        taps, pixels = math.prod(filters[2:]), times(*out[2:])
-        volume: dict[str, str | int] = {"n": image[0], "c": image[1], "num_output": out[1]}
-        volume |= {"taps": taps, "pixels": pixels}
-        yield "conv3d", volume | ({"groups": group} if group > 1 else {})
-        return
     window = _window(node, graph, filters[2:])
-    sides = ("w",) if dims == 1 else ("h", "w")
+    sides = SIDES[-dims:]
     found: dict[str, str | int] = {"n": image[0], "c": image[1], "h": 1, "w": 1}
     found |= dict(zip(sides, image[2:], strict=True)) | {"num_output": out[1], "kernel_h": 1, "kernel_w": 1}
     for name, values in window.items():
         found |= {f"{name}_{side}": value for side, value in zip(sides, values, strict=True)}
-    yield "conv", found | ({"groups": group} if group > 1 else {})
+    yield "conv3d" if dims == 3 else "conv", found | ({"groups": group} if group > 1 else {})
 
 
 def _window(node: Node, graph: Graph, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
@@ -133,6 +129,31 @@ def _of_images(node: Node, graph: Graph) -> Iterator[Sized]:
     yield str(cells["op"]), {"n": image[0], **{name: cells[of] for name, of in names.items()}}
 
 
+def _pooled(node: Node, graph: Graph) -> Iterator[Sized]:
+    """Pooling of images, as in a table of layers; of sequences and volumes, from its window."""
+    image, out = graph.sizes(_data(node, graph)), graph.sizes(node.outputs[0])
+    sides = SIDES[-(len(image) - 2) :]
+    if len(image) not in (3, 5) or not all(size.isdigit() for size in image[1:]):
+        yield from _of_images(node, graph)
+        return
+    inputs, outputs = ([int(size) for size in sizes[2:]] for sizes in (image, out))
+    if node.op.startswith("Global"):
+        if any(size % outs for size, outs in zip(inputs, outputs, strict=True)):
+            raise NoRowError(f"{inputs} to {outputs} elements: its windows differ in size")
+        kernel = [size // outs for size, outs in zip(inputs, outputs, strict=True)]
+        window: Mapping[str, Sequence[int]] = {"kernel": kernel, "stride": kernel}
+    else:
+        window = _window(node, graph, node.attributes["kernel_shape"])
+    if "dilation" in window:
+        raise NoRowError("it has dilation")
+    found: dict[str, str | int] = {"n": image[0], "c": image[1], "h": 1, "w": 1, "out_h": 1, "out_w": 1}
+    found |= {"kernel_h": 1, "kernel_w": 1}
+    found |= dict(zip(sides, inputs, strict=True))
+    for name, values in {**window, "out": outputs}.items():
+        found |= {f"{name}_{side}": value for side, value in zip(sides, values, strict=True)}
+    yield "maxpool" if "Max" in node.op else "avgpool", found
+
+
 def _kept_shape(node: Node, graph: Graph) -> Iterator[Sized]:
     """An activation or response normalisation, of which a table of layers knows several."""
     op = node.op.lower()
@@ -144,7 +165,10 @@ def _kept_shape(node: Node, graph: Graph) -> Iterator[Sized]:
 def _upsampled(node: Node, graph: Graph) -> Iterator[Sized]:
     image, out = graph.sizes(_data(node, graph)), graph.sizes(node.outputs[0])
     names = ("n", "c", "h", "w")
-    yield "upsample_nearest", {**dict(zip(names, image, strict=True)), "out_h": out[2], "out_w": out[3]}
+    if node.attributes.get("align_corners"):
+        raise NoRowError("align_corners: leave it false")
+    op = "upsample_nearest" if node.op == "UpsampleNearest" else "upsample_bilinear"
+    yield op, {**dict(zip(names, image, strict=True)), "out_h": out[2], "out_w": out[3]}
 
 
 def _attention(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -180,7 +204,9 @@ def _softmax(node: Node, graph: Graph) -> Iterator[Sized]:
 def _grouped(node: Node, graph: Graph) -> Iterator[Sized]:
     sizes = graph.sizes(_data(node, graph))
     groups = node.attributes.get("num_groups", sizes[1])
-    yield "groupnorm", {"rows": times(sizes[0], groups), "width": f"({times(*sizes[1:])})//({groups})"}
+    found: dict[str, str | int] = {"rows": times(sizes[0], groups)}
+    found |= {"width": f"({times(*sizes[1:])})//({groups})", "groups": groups, "pixels": times(*sizes[2:])}
+    yield "groupnorm", found
 
 
 def _embedding(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -196,9 +222,26 @@ def _embedding(node: Node, graph: Graph) -> Iterator[Sized]:
         raise NoRowError("its table has another number of dimensions than 2")
 
 
+REDUCTIONS: Final = {"sum": 0, "mean": 1, "amax": 2, "max": 2, "amin": 2, "min": 2, "argmax": 2}
+"""Triton's reduction by the operator's name, as ATen or ONNX has it; others are sums."""
+EXACT: Final = ("sum", "mean", "amax", "max")
+"""Operators that Triton's reduction computes."""
+
+
+def reduction(node: Node) -> str:
+    """ATen's name of a reduction."""
+    return str(node.attributes.get("of", node.op.removeprefix("Reduce").lower()))
+
+
 def _reduced(node: Node, graph: Graph) -> Iterator[Sized]:
-    every, rows = times(*graph.sizes(_data(node, graph))), times(*graph.sizes(node.outputs[0]))
-    yield "reduce", {"rows": rows, "width": f"({every})//({rows})"}
+    sizes = graph.sizes(_data(node, graph))
+    every, rows = times(*sizes), times(*graph.sizes(node.outputs[0]))
+    found: dict[str, str | int] = {"rows": rows, "width": f"({every})//({rows})"}
+    given = node.attributes.get("dim")
+    axes = sorted(axis % len(sizes) for axis in ([given] if isinstance(given, int) else given or ()))
+    if axes and axes == [*range(axes[0], axes[-1] + 1)] and axes[-1] + 1 < len(sizes):
+        found["inner"] = times(*sizes[axes[-1] + 1 :])
+    yield "reduce", found | {"mode": REDUCTIONS.get(reduction(node), 0)}
 
 
 def _recurrent(node: Node, graph: Graph) -> Iterator[Sized]:
@@ -232,12 +275,10 @@ MAKERS: Final[Mapping[str, ToOperators]] = {
     **dict.fromkeys((*POINTWISE, "Pow"), _pointwise),
     **dict.fromkeys(("Gemm", "MatMul"), _product),
     "Conv": _convolution,
-    **dict.fromkeys(
-        ("ConvTranspose", "BatchNormalization", "MaxPool", "AveragePool", "GlobalAveragePool"), _of_images
-    ),
-    "GlobalMaxPool": _of_images,
+    **dict.fromkeys(("ConvTranspose", "BatchNormalization"), _of_images),
+    **dict.fromkeys(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"), _pooled),
     **dict.fromkeys(("LRN", "Clip"), _kept_shape),
-    "UpsampleNearest": _upsampled,
+    **dict.fromkeys(("UpsampleNearest", "UpsampleBilinear"), _upsampled),
     "Attention": _attention,
     "LayerNormalization": _rows("layernorm"),
     "RMSNormalization": _rows("rmsnorm"),

@@ -77,8 +77,10 @@ def _refuse_dilation(node: Node) -> None:
 
 
 def _pair(node: Node, name: str) -> tuple[int, int]:
-    first, second = node.attributes.get(name, (1, 1))
-    return int(first), int(second)
+    given = tuple(node.attributes.get(name, (1, 1)))
+    if len(given) != 2:
+        raise NoRowError(f"a window of {_in_dimensions(len(given))}")
+    return int(given[0]), int(given[1])
 
 
 def _padding(node: Node, size: Sequence[int], span: Sequence[int], stride: Sequence[int]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.expression import evaluate
 from apuflow.core.gpus import GPUS
 from apuflow.core.scalar import Scalar
-from apuflow.suites.operators import Sizes, complete, kind_of, macs_of
+from apuflow.suites.operators import Sizes, complete, kind_of, macs_of, side
 from apuflow.suites.step import OPERATION, product
 
 
@@ -46,9 +46,13 @@ BY_LIBRARIES: Final = tuple(name for name, gpu in GPUS.items() if not gpu.runs_a
 """GPUs of MIOpen and rocBLAS."""
 POINTWISE: Final = (
     *("copy", "add", "sub", "mul", "div", "maximum", "minimum", "relu", "sigmoid", "tanh", "silu", "exp"),
-    *("neg", "abs", "sqrt", "rsqrt", "square"),
+    *("neg", "abs", "sqrt", "rsqrt", "square", "reciprocal", "log", "sin", "cos", "erf", "floor", "sign"),
+    *("relu6", "hardsigmoid", "hardswish", "leaky_relu", "elu", "softplus", "mish", "clip", "log1p", "expm1"),
+    "pow",
 )
 """Operators of ``triton_pointwise``, in the order of its numbers."""
+MASKED: Final = ("where", "masked_fill", "eq", "ne", "lt", "le", "gt", "ge")
+"""Operators of ``triton_masked``, in the order of its numbers."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Shipped:
     Attributes:
         workload: that has them.
         parameters: its parameters, expressions of the operator's sizes: ``m=m n=n k=k``.
-        powers, sixteens: sizes that must be powers of two, and multiples of 16.
+        powers: sizes that must be powers of two.
         equal: sizes that must be equal.
         times: launches for each run of the operator, an expression.
     """
@@ -66,7 +70,6 @@ class Shipped:
     workload: str
     parameters: str
     powers: str = ""
-    sixteens: str = ""
     equal: str = ""
     times: str = "1"
 
@@ -75,9 +78,6 @@ class Shipped:
         for name in self.powers.split():
             if sizes[name] & (sizes[name] - 1):
                 return f"{self.workload} takes powers of two as {name}, not {sizes[name]}"
-        for name in self.sixteens.split():
-            if sizes[name] % 16:
-                return f"{self.workload} takes multiples of 16 as {name}, not {sizes[name]}"
         found = {sizes[name] for name in self.equal.split()}
         return f"{self.workload} takes as many {self.equal.replace(' ', ' as ')}" if len(found) > 1 else ""
 
@@ -91,9 +91,38 @@ class Shipped:
         return evaluate(self.times, sizes, "times")
 
 
+def _same_names(*names: str) -> str:
+    """Parameters that have the names of sizes."""
+    return " ".join(f"{name}={name}" for group in names for name in group.split())
+
+
+def _filters(of: str) -> str:
+    """Parameters of a convolution along its sides, such as ``hw``."""
+    names = ("kernel", "stride", "pad", "dilation")
+    window = _same_names(*of, *(f"{name}_{each}" for name in names for each in of))
+    outputs = " ".join(f"out_{each}={side(each)}" for each in of)
+    return f"n=n c=c k=num_output groups=groups {window} {outputs}"
+
+
+def _is_whole(sizes: Sizes) -> bool:
+    """Whether one window covers the image."""
+    return all(sizes[side] == sizes[f"kernel_{side}"] and not sizes[f"pad_{side}"] for side in "dhw")
+
+
+VARIANTS: Final[Mapping[str, tuple[str, Callable[[Sizes], bool]]]] = {
+    DECODE: ("attention", lambda s: s["queries"] == 1),
+    "grouped_conv": ("conv", lambda s: s["groups"] > 1 and min(s["c"], s["num_output"]) < 16 * s["groups"]),
+    "global_avgpool": ("avgpool", _is_whole),
+    "global_maxpool": ("maxpool", _is_whole),
+    "column_reduce": ("reduce", lambda s: s["inner"] > 1),
+}
+"""Operators whose sizes decide that other kernels run: their operator, and when."""
 _N: Final = "n=elements"
+_IMAGES: Final = _same_names("n c h w kernel_h kernel_w stride_h stride_w pad_h pad_w out_h out_w")
+_POOL: Final = f"{_IMAGES} {_same_names('d kernel_d stride_d pad_d out_d')}"
+_RESIZE: Final = "planes=n*c h=h w=w out_h=out_h out_w=out_w"
 TRITON: Final[Mapping[str, Shipped]] = {
-    "product": Shipped("triton_product", "m=m n=n k=k", sixteens="n k", times="batch"),
+    "product": Shipped("triton_product", "m=m n=n k=k", times="batch"),
     "attention": Shipped(
         "triton_flash_attention",
         "heads=batch*heads group=group sequence=queries head=head causal=causal",
@@ -105,13 +134,31 @@ TRITON: Final[Mapping[str, Shipped]] = {
         "batch=1 heads=batch*heads group=group capacity=ceil(keys,16)*16 head=head",
         powers="head",
     ),
-    "layernorm": Shipped("triton_layer_norm", "rows=rows columns=width", sixteens="width"),
-    "rmsnorm": Shipped("triton_rms_norm", "rows=rows columns=width", sixteens="width"),
+    "layernorm": Shipped("triton_layer_norm", "rows=rows columns=width"),
+    "rmsnorm": Shipped("triton_rms_norm", "rows=rows columns=width"),
     "softmax": Shipped("triton_softmax", "rows=rows columns=width"),
-    "embedding": Shipped("triton_embedding", "tokens=tokens words=rows columns=width", sixteens="width"),
+    "embedding": Shipped("triton_embedding", "tokens=tokens words=rows columns=width"),
     "rotary": Shipped("triton_rotary", "positions=tokens heads=heads half=half", powers="heads half"),
-    "gelu": Shipped("triton_gelu", _N, sixteens="elements"),
-    "swiglu": Shipped("triton_swiglu", _N, sixteens="elements"),
+    "gelu": Shipped("triton_gelu", _N),
+    "swiglu": Shipped("triton_swiglu", _N),
+    "conv": Shipped("triton_convolution", _filters("hw")),
+    "grouped_conv": Shipped("triton_convolution_direct", _filters("hw")),
+    "conv3d": Shipped("triton_convolution", _filters("dhw")),
+    "deconv": Shipped("triton_convolution", f"{_IMAGES} k=num_output groups=groups turned=1"),
+    "maxpool": Shipped("triton_pooling", f"{_POOL} average=0"),
+    "avgpool": Shipped("triton_pooling", f"{_POOL} average=1"),
+    "batchnorm": Shipped("triton_batch_norm", "images=n channels=c pixels=h*w"),
+    "groupnorm": Shipped("triton_group_norm", _same_names("rows groups width pixels")),
+    "global_avgpool": Shipped("triton_reduction", "rows=n*c width=d*h*w mode=1"),
+    "global_maxpool": Shipped("triton_reduction", "rows=n*c width=d*h*w mode=2"),
+    "reduce": Shipped("triton_reduction", _same_names("rows width inner mode")),
+    "column_reduce": Shipped(
+        "triton_reduction", _same_names("rows width inner mode") + " tile_rows=64 block=4"
+    ),
+    "upsample_nearest": Shipped("triton_resize", f"{_RESIZE} linear=0"),
+    "upsample_bilinear": Shipped("triton_resize", f"{_RESIZE} linear=1"),
+    "cell": Shipped("triton_cells", _same_names("batch hidden gates mode")),
+    **{op: Shipped("triton_masked", f"{_N} operator={number}") for number, op in enumerate(MASKED)},
     **{op: Shipped("triton_pointwise", f"{_N} operator={number}") for number, op in enumerate(POINTWISE)},
     "add": Shipped("triton_vector_add", _N),
 }
@@ -187,6 +234,12 @@ def by_triton(gfx: str, kind: str) -> bool:
     return gfx not in BY_LIBRARIES if gfx else kind != "float"
 
 
+def _variant(op: str, sizes: Sizes) -> str:
+    """The name under which an operator of these sizes has its kernels."""
+    names = (name for name, (of, fits) in VARIANTS.items() if of == op and fits(sizes))
+    return next(names, op)
+
+
 def runs(
     op: str, sizes: Sizes, kind: str, gfx: str, own: Mapping[str, str], parts: bool = False
 ) -> Iterator[Run]:
@@ -199,7 +252,7 @@ def runs(
     """
     triton, sizes = by_triton(gfx, kind), complete(op, sizes)
     macs = macs_of(op, sizes)
-    name = DECODE if op == "attention" and sizes["queries"] == 1 else op
+    name = _variant(op, sizes)
     shipped = TRITON.get(name)
     if name in own:
         shape: Mapping[str, Scalar] = shipped.shape(sizes, kind) if shipped else {**sizes, "type": kind}
@@ -208,7 +261,7 @@ def runs(
     why = f"no kernel here computes {op} in {kind}" + (f" on {gfx}" if gfx else "")
     if parts and op == "attention":
         pass
-    elif not triton and op in LIBRARIES:
+    elif not triton and op in LIBRARIES and sizes.get("d", 1) == 1:
         yield Run("", *LIBRARIES[op](sizes), 1, macs)
         return
     elif triton and shipped is not None:

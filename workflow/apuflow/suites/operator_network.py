@@ -7,7 +7,7 @@ in the cache before them), ``layers``, and ``sizes`` of the suite's file. Only t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Final
 
 from apuflow.core.errors import ConfigError
 from apuflow.core.expression import evaluate
-from apuflow.suites.operator_kernels import TYPES, runs
-from apuflow.suites.operators import Sizes, macs_of, sizes_of, values_of
+from apuflow.suites.operator_kernels import TYPES, VARIANTS, runs
+from apuflow.suites.operators import Sizes, kind_of, macs_of, sizes_of, values_of
 from apuflow.suites.step import ALL_REDUCE, Choice, Step
 from apuflow.suites.table import Row, read_rows
 
@@ -148,6 +148,7 @@ class OperatorNetwork:
         Raises ConfigError: as ``operators``, or a type that the GPU's kernels do not have.
         """
         own: Mapping[str, str] = dict((*self.kernels, *choice.kernels))
+        self._check_kernels(own)
         for each in self.operators(choice):
             number, name, op = each.number, each.name, each.op
             if op == ALL_REDUCE:
@@ -163,9 +164,21 @@ class OperatorNetwork:
                     workload=run.workload,
                 )
 
-    def memory(self, choice: Choice) -> CacheMemory:
-        """Bytes on one device."""
-        every = list(self.operators(choice))
+    def _check_kernels(self, own: Mapping[str, str]) -> None:
+        ops = {row.text("op") for row in self.rows} - {ALL_REDUCE}
+        ops |= {part for op in ops for part in kind_of(op).within.split()}
+        ops |= {name for name, (of, _) in VARIANTS.items() if of in ops}
+        for name, workload in own.items():
+            if name not in ops:
+                what, remedy = (
+                    f"this network has no operator {name}",
+                    f"its operators: {', '.join(sorted(ops))}",
+                )
+                raise ConfigError(what, key=f"layer.kernels.{name}", value=workload, remedy=remedy)
+
+    def memory(self, choice: Choice, rows: Collection[int]) -> CacheMemory:
+        """Bytes on one device for the operators of these rows of the table, from 1."""
+        every = [each for each in self.operators(choice) if each.number in rows]
         sized = [(each, each.repeats * TYPES[each.type]) for each in every]
         return CacheMemory(
             sum(size * each.params for each, size in sized),

@@ -13,7 +13,7 @@ from apuflow.core.errors import ConfigError
 from apuflow.core.words import many
 from apuflow.suites.graph import named_problems, unique
 from apuflow.suites.models import Cells, Graph, Node, Problem
-from apuflow.suites.node_operators import VIEWS, cells, operators, times
+from apuflow.suites.node_operators import EXACT, VIEWS, cells, operators, reduction, times
 from apuflow.suites.operator_network import COLUMNS
 from apuflow.suites.operators import macs_of, sizes_of
 
@@ -21,6 +21,7 @@ _LOST: Final = {
     **dict.fromkeys(("Gemm", "Conv", "ConvTranspose"), (2, "The biases of products and convolutions.")),
     "Attention": (3, "The masks of attention."),
     "LogSoftmax": (0, "The logarithm behind a softmax."),
+    "Prelu": (1, "The slopes of PReLU: one constant is in their place."),
 }
 """By operator: the place of an input that its row lacks, and a sentence about it."""
 
@@ -39,11 +40,11 @@ def imported_operators(graph: Graph, *, partial: bool = False) -> ImportedOperat
 
     Raises ConfigError: all operators that are not known, and tensors of other types.
     """
-    made = _Table(replace(graph, nodes=list(fused(graph))))
-    made.add_all()
     if graph.problems:
         what, names = "the model has parts that cannot be imported", named_problems(graph.problems)
         raise ConfigError(what, file=graph.source, value=names, remedy="change them, as each says")
+    made = _Table(replace(graph, nodes=list(fused(graph))))
+    made.add_all()
     left_out = [*graph.left_out, *made.left_out]
     if made.problems:
         share = made.share()
@@ -90,6 +91,9 @@ class _Table:
             self._pass_on(node, read)
             return
         types = [self.graph.types.get(name, "float") for name in (*node.outputs[:1], *read)]
+        if node.op == "Filled":
+            self._origin[node.outputs[0]] = node.outputs[0]
+            return
         if not any(types):  # whole numbers: places of tokens, masks
             return
         if node.op == "MatMul" and node.inputs[1] in self._turned:
@@ -102,6 +106,8 @@ class _Table:
         place, said = _LOST.get(node.op, (0, ""))
         if any(node.inputs[place : place + 1]) and said:
             self.left_out.append(said)
+        if node.op.startswith("Reduce") and reduction(node) not in EXACT:
+            self.left_out.append(f"{reduction(node)}: a sum or maximum of as many elements is in its place.")
         kind = next(filter(None, types))
         for sized in known.rows:
             params = sum(self._learnt(name) for name in node.inputs)

@@ -26,12 +26,14 @@ class Kind:
         macs: multiply-adds, an expression of the sizes.
         values: values that it writes.
         parts: the operators that compute it where no kernel does; None: there are none.
+        within: names of these operators.
     """
 
     sizes: str
     macs: str = "0"
     values: str = "elements"
     parts: Callable[[Sizes], Iterator[Part]] | None = None
+    within: str = ""
     defaults: Mapping[str, int | None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,27 +63,37 @@ def _gated(*names: str) -> Callable[[Sizes], Iterator[Part]]:
     return lambda s: ((f".{name}", name, s, 1) for name in names)
 
 
-def _as_product(s: Sizes) -> Iterator[Part]:
-    """A convolution whose windows neither overlap nor reach over the edge is a product of its patches."""
-    sides = (("h", s["kernel_h"], s["stride_h"]), ("w", s["kernel_w"], s["stride_w"]))
-    whole = all(kernel == stride and s[side] % kernel == 0 for side, kernel, stride in sides)
-    if whole and s["groups"] == 1 and not s["pad_h"] and not s["pad_w"]:
-        pixels = s["n"] * (s["h"] // s["kernel_h"]) * (s["w"] // s["kernel_w"])
-        patch = s["c"] * s["kernel_h"] * s["kernel_w"]
-        yield "", "product", {"m": pixels, "n": s["num_output"], "k": patch, "transposed": 1}, 1
+def _recurrent(gates: int, mode: int) -> Callable[[Sizes], Iterator[Part]]:
+    """A layer of cells: the product of all inputs, then a product of the state and the cell in each step."""
+
+    def parts(s: Sizes) -> Iterator[Part]:
+        batch, hidden, steps = s["batch"], s["hidden"], s["steps"]
+        rows = {"n": gates * hidden, "transposed": 1}
+        yield ".input", "product", {**rows, "m": steps * batch, "k": s["input"]}, 1
+        yield ".state", "product", {**rows, "m": batch, "k": hidden}, steps
+        yield ".cell", "cell", {"batch": batch, "hidden": hidden, "gates": gates, "mode": mode}, steps
+
+    return parts
 
 
-def _side(side: str) -> str:
-    """Outputs of a convolution along a side."""
-    span = f"dilation_{side}*(kernel_{side}-1)+1"
-    return f"(({side}+2*pad_{side}-({span}))//stride_{side}+1)"
+def side(of: str) -> str:
+    """Outputs of a convolution along a side, as an expression of its sizes."""
+    span = f"dilation_{of}*(kernel_{of}-1)+1"
+    return f"(({of}+2*pad_{of}-({span}))//stride_{of}+1)"
 
 
 _WINDOW: Final = "pad_h=0 pad_w=0 stride_h=1 stride_w=1"
 _IMAGES: Final = "n c h w"
-_PIXELS: Final = f"n*num_output*{_side('h')}*{_side('w')}"
+_PIXELS: Final = f"n*num_output*{side('h')}*{side('w')}"
+_VOLUME: Final = f"{_PIXELS}*{side('d')}"
 _ROWS: Final = Kind("rows width", values="rows*width")
-_POOL: Final = Kind(f"{_IMAGES} kernel_h kernel_w {_WINDOW} out_h out_w inputs=1", values="n*c*out_h*out_w")
+_POOL: Final = Kind(
+    f"{_IMAGES} kernel_h kernel_w {_WINDOW} out_h out_w inputs=1 d=1 kernel_d=1 stride_d=1 pad_d=0 out_d=1",
+    values="n*c*out_d*out_h*out_w",
+)
+_RESIZED: Final = Kind(f"{_IMAGES} out_h out_w inputs=1", values="n*c*out_h*out_w")
+_CELLS: Final = {"lstm": (4, 4), "gru": (3, 3), "vanilla": (1, 1), "vanilla_tanh": (1, 0)}
+"""Gates of a cell, and its number in Triton's kernel."""
 ELEMENTWISE: Final = Kind("elements")
 KINDS: Final[Mapping[str, Kind]] = {
     "product": Kind("m n k batch=1 transposed=0", "batch*m*n*k", "batch*m*n"),
@@ -90,15 +102,18 @@ KINDS: Final[Mapping[str, Kind]] = {
         "2*batch*heads*queries*keys*head",
         "batch*heads*queries*head",
         _attention,
+        "product add softmax",
     ),
     "conv": Kind(
         f"{_IMAGES} num_output kernel_h kernel_w {_WINDOW} dilation_h=1 dilation_w=1 groups=1",
         f"{_PIXELS}*(c//groups)*kernel_h*kernel_w",
         _PIXELS,
-        _as_product,
     ),
     "conv3d": Kind(
-        "n c num_output taps pixels groups=1", "n*num_output*pixels*(c//groups)*taps", "n*num_output*pixels"
+        f"n c d h w num_output kernel_d kernel_h kernel_w pad_d=0 stride_d=1 {_WINDOW} "
+        "dilation_d=1 dilation_h=1 dilation_w=1 groups=1",
+        f"{_VOLUME}*(c//groups)*kernel_d*kernel_h*kernel_w",
+        _VOLUME,
     ),
     "deconv": Kind(
         f"{_IMAGES} num_output kernel_h kernel_w {_WINDOW} out_h out_w groups=1",
@@ -108,20 +123,25 @@ KINDS: Final[Mapping[str, Kind]] = {
     "maxpool": _POOL,
     "avgpool": _POOL,
     "batchnorm": Kind(_IMAGES, values="n*c*h*w"),
-    "upsample_nearest": Kind(f"{_IMAGES} out_h out_w inputs=1", values="n*c*out_h*out_w"),
+    **dict.fromkeys(("upsample_nearest", "upsample_bilinear"), _RESIZED),
     **{
         cell: Kind(
             "hidden batch steps input",
             f"{gates}*steps*batch*hidden*(hidden+input)",
             "steps*batch*hidden",
+            _recurrent(gates, mode),
+            "product cell",
         )
-        for cell, gates in (("lstm", 4), ("gru", 3), ("vanilla", 1), ("vanilla_tanh", 1))
+        for cell, (gates, mode) in _CELLS.items()
     },
-    **dict.fromkeys(("layernorm", "rmsnorm", "groupnorm", "softmax", "reduce"), _ROWS),
+    "cell": Kind("batch hidden gates mode", values="batch*hidden"),
+    **dict.fromkeys(("layernorm", "rmsnorm", "softmax"), _ROWS),
+    "groupnorm": Kind("rows width groups=1 pixels=1", values="rows*width"),
+    "reduce": Kind("rows width inner=1 mode=1", values="rows"),
     "embedding": Kind("rows width tokens", values="tokens*width"),
-    "rotary": Kind("tokens heads half", values="2*tokens*heads*half", parts=_rotary),
-    "swiglu": Kind("elements", parts=_gated("silu", "mul")),
-    "silu": Kind("elements", parts=_gated("sigmoid", "mul")),
+    "rotary": Kind("tokens heads half", values="2*tokens*heads*half", parts=_rotary, within="mul add"),
+    "swiglu": Kind("elements", parts=_gated("silu", "mul"), within="silu sigmoid mul"),
+    "silu": Kind("elements", parts=_gated("sigmoid", "mul"), within="sigmoid mul"),
 }
 """By name."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias, get_args
 
 from apuflow.core.scalar import Scalar
@@ -69,6 +70,7 @@ class Choice:
         group: the set to run; None: all.
         subset: number of items, those with the least work; None: all.
         op: the only kind of layer or item to run; None: all.
+        steps: names or patterns of the steps to run, those with ``-`` before them left out; "": all.
         algorithm: of convolutions: DNNMark's GEMM, or MIOpen's direct kernels where it has one.
         bias: whether layers with a bias run it, as in frameworks but not in DNNMark.
         devices: number of devices that share gradients by a ring all-reduce.
@@ -89,6 +91,7 @@ class Choice:
     group: str | None = None
     subset: int | None = None
     op: str | None = None
+    steps: str = ""
     algorithm: Algorithm = "gemm"
     bias: bool = False
     devices: int = 1
@@ -102,6 +105,23 @@ class Choice:
     attention: Attention = "fused"
     kernels: tuple[tuple[str, str], ...] = ()
     gfx: str = ""
+
+    def names(self, known: Iterable[str]) -> tuple[set[str], list[str]]:
+        """Those of the names that ``steps`` chooses, and its patterns that no name has.
+
+        A pattern has the names that it matches and all that are below them: ``encoder`` has ``encoder.norm``.
+        """
+        every, patterns = set(known), self.steps.split()
+        chosen = set(every) if not patterns or patterns[0].startswith("-") else set()
+        unknown = []
+        for entry in patterns:
+            pattern = entry.removeprefix("-")
+            found = {
+                name for name in every if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*")
+            }
+            chosen = chosen - found if entry.startswith("-") else chosen | found
+            unknown += [] if found else [pattern]
+        return chosen, unknown
 
 
 OF_OPERATORS: Final = ("sequence", "cached", "layers", "tensor_parallel", "type", "attention", "kernels")

@@ -106,7 +106,7 @@ class Suite:
     def steps(self, choice: Choice) -> tuple[Step, ...]:
         """The selected steps in order. Raises ConfigError: an impossible choice, or a mistake in a table."""
         self.check(choice)
-        every = list(self._all(choice))
+        every = self._named(list(self._all(choice)), choice)
         steps = [step for step in every if choice.op in (None, step.op)]
         if choice.op is not None and not steps:
             known = dict.fromkeys(step.op for step in every)
@@ -119,6 +119,16 @@ class Suite:
     def specified(self, choice: Choice) -> tuple[tuple[Step, Spec | Refused], ...]:
         """The selected steps, with what they run as. Raises ConfigError as ``steps``."""
         return tuple((step, spec_of(step)) for step in self.steps(choice))
+
+    def _named(self, every: list[Step], choice: Choice) -> list[Step]:
+        names = dict.fromkeys(step.name for step in every)
+        chosen, unknown = choice.names(names)
+        for pattern in unknown:
+            remedy = f"such as {', '.join(list(names)[:24])}: `apuflow list suites {self.name} --csv PATH`"
+            self._refuse("steps", pattern, "has no step of this name", remedy)
+        if not chosen:
+            self._refuse("steps", choice.steps, "has no other steps", "leave fewer of them out")
+        return [step for step in every if step.name in chosen]
 
     def _sized(self, choice: Choice) -> Network | None:
         network = self.network
@@ -136,12 +146,13 @@ class Suite:
             yield from (step for step in self._listed(choice) if choice.group in (None, step.group))
 
     def memory(self, choice: Choice) -> Memory | CacheMemory | None:
-        """Bytes of an iteration by part; None for a list."""
+        """Bytes of an iteration by part, of operators those of the steps alone; None for a list."""
         network = self._sized(choice)
         if network is not None:
             return network.memory(choice, choice.n or self.n or 1)
         if self.operators is not None:
-            return self.operators.memory(choice)
+            rows = {step.item for step in self._named(list(self._all(choice)), choice)}
+            return self.operators.memory(choice, rows)
         return self.sequence.memory(choice) if self.sequence is not None else None
 
     def check(self, choice: Choice) -> None:
@@ -156,7 +167,10 @@ class Suite:
         usual = Choice()
         for key in OF_OPERATORS if not operators else ():
             if (value := getattr(choice, key)) != getattr(usual, key):
-                self._refuse(key, str(value), "is no network of operators, which alone has this key")
+                shown = (
+                    ", ".join(f"{op}: {name}" for op, name in choice.kernels) if key == "kernels" else value
+                )
+                self._refuse(key, str(shown), "is no network of operators, which alone has this key")
         if choice.image is not None and not layers:
             self._refuse("image", choice.image, f"{no_layers}: it has no images to resize")
         if choice.algorithm != "gemm" and self.kind == lists.OPERATIONS:

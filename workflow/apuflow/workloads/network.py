@@ -12,6 +12,7 @@ from apuflow.configure.loading import suite_names
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
 from apuflow.core.files import write_files
+from apuflow.core.words import many
 from apuflow.suites.exported import read_torch
 from apuflow.suites.graph import NoTableError, imported
 from apuflow.suites.models import Graph
@@ -78,7 +79,7 @@ def _layers(graph: Graph) -> _Found:
     def said(file: Path) -> str:
         network = read_network(file)
         return (
-            f"{len(network.layers)} layers, {network.params:,} learnt values, {network.macs / 1e9:,.3f} G "
+            f"{many(len(network.layers), 'layer')}, {network.params:,} learnt values, {network.macs / 1e9:,.3f} G "
             "multiply-adds per image"
         )
 
@@ -93,7 +94,7 @@ def _operators(graph: Graph, *, partial: bool) -> _Found:
     def said(file: Path) -> str:
         network = read_operators(file, {"n": 1, **sizes}, (), made.type)
         return (
-            f"{len(network.rows)} operators, {network.params:,} learnt values, {network.macs / 1e9:,.3f} G "
+            f"{many(len(network.rows), 'operator')}, {network.params:,} learnt values, {network.macs / 1e9:,.3f} G "
             f"multiply-adds at n = 1; open sizes: {', '.join(graph.names) or 'none'}"
         )
 
