@@ -26,9 +26,8 @@ def wavefront() -> Waves:
     v = np.zeros((4, 1, LANES), np.uint32)
     plain = memory.places["x"].address + 4 * LANE
     v[0, 0] = np.where(LANE % 3 == 2, plain & 0xFFFFFFFF, 4 * LANE)
-    v[1, 0] = np.choose(
-        LANE % 3, (0x10000, 0x20000, plain >> 32)
-    )  # shared and private aperture of gem5's Shader
+    apertures = [0x10000, 0x20000]  # of LDS and of private memory, in gem5's Shader
+    v[1, 0] = np.select([LANE % 3 == 0, LANE % 3 == 1], apertures, plain >> 32)
     v[2, 0] = 100 + LANE
     private = np.array([memory.places["private"].address])
     zero = np.zeros(1, np.int64)
