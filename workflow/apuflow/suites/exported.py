@@ -246,12 +246,12 @@ class Exported:
         if called == "addmm":
             inputs[:] = [inputs[1], inputs[2], inputs[0]]
             return op, {"alpha": given["alpha"], "beta": given["beta"], "transposed": 0}
-        if op == "Reduce":
-            return op, {**given, "of": called}
         if called == "linear":
             return op, {"transposed": 1}
         if called == "mean" and _over_pixels(given.get("dim"), len(shape)):
             return "GlobalAveragePool", {}
+        if op == "Reduce":
+            return op, {**given, "of": called}
         if op == "GlobalAveragePool" and shape == self.shapes[node.name]:
             return "Identity", {}
         if op in ("Reshape", "Flatten", "Identity") and _copies(self.torch, node):

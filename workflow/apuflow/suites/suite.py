@@ -126,7 +126,7 @@ class Suite:
         for pattern in unknown:
             remedy = f"such as {', '.join(list(names)[:24])}: `apuflow list suites {self.name} --csv PATH`"
             self._refuse("steps", pattern, "has no step of this name", remedy)
-        if not chosen:
+        if names and not chosen:
             self._refuse("steps", choice.steps, "has no other steps", "leave fewer of them out")
         return [step for step in every if step.name in chosen]
 

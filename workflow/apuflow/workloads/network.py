@@ -79,8 +79,8 @@ def _layers(graph: Graph) -> _Found:
     def said(file: Path) -> str:
         network = read_network(file)
         return (
-            f"{many(len(network.layers), 'layer')}, {network.params:,} learnt values, {network.macs / 1e9:,.3f} "
-            "G multiply-adds per image"
+            f"{many(len(network.layers), 'layer')}, {network.params:,} learnt values, "
+            f"{network.macs / 1e9:,.3f} G multiply-adds per image"
         )
 
     return _Found(made.text, "kind: network\n", made.left_out, said)
@@ -94,8 +94,9 @@ def _operators(graph: Graph, *, partial: bool) -> _Found:
     def said(file: Path) -> str:
         network = read_operators(file, {"n": 1, **sizes}, (), made.type)
         return (
-            f"{many(len(network.rows), 'operator')}, {network.params:,} learnt values, {network.macs / 1e9:,.3f} "
-            f"G multiply-adds at n = 1; open sizes: {', '.join(graph.names) or 'none'}"
+            f"{many(len(network.rows), 'operator')}, {network.params:,} learnt values, "
+            f"{network.macs / 1e9:,.3f} G multiply-adds at n = 1; "
+            f"open sizes: {', '.join(graph.names) or 'none'}"
         )
 
     return _Found(made.text, keys, made.left_out, said)
