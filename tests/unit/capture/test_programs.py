@@ -47,7 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def captured(
     root: Path, word: str, choice: Choice = ALL, *, gfx: str = GFX, status: int = 0, units: int = 4
 ) -> Device:
-    device = Device(gpu(gfx), choice, units, library=library(root))
+    device = Device(gpu(gfx), choice, units, library=library())
     assert run([str(root / "program"), word], device, [hip_library(root)], {}) == status
     device.settle()
     return device

@@ -116,7 +116,7 @@ def capture(
     choice = Choice(kernel, every, iterations, fold, first, execute, limit)
     made = ObservedDevice if rocm else Device
     runs_on = chosen or _first_gpu(data, opencl=opencl)
-    device = made(runs_on, choice, compute_units, library=None if rocm or not execute else library(Path()))
+    device = made(runs_on, choice, compute_units, library=None if rocm or not execute else library())
     libraries = [] if opencl or rocm else [hip_library(Path())]
     variables = tool_variables(Path()) if rocm else loader_variables(Path()) if opencl else {}
     status = run(command, device, libraries, variables)

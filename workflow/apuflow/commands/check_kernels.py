@@ -208,7 +208,7 @@ def _executed(
     found = load_release(release) if release else None
     defects = found.instruction_defects(gfx) if found else ()
     began = time.monotonic()
-    compiled_part = None if defects else library(Path())
+    compiled_part = None if defects else library()
     done, errors = interpret_program(
         program, kernels, codes, gfx, limit=limit, defects=defects, library=compiled_part
     )

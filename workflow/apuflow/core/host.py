@@ -19,6 +19,12 @@ def home() -> Path | None:
         return None
 
 
+def user_cache() -> Path | None:
+    """Where programs keep what they can make again (XDG base directory specification); None: no home."""
+    given, own = os.environ.get("XDG_CACHE_HOME"), home()
+    return Path(given) if given else own / ".cache" if own else None
+
+
 def host_facts() -> dict[str, Scalar | None]:
     """Facts of the host that explain a run's speed."""
     facts: dict[str, Scalar | None] = {

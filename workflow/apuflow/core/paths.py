@@ -199,8 +199,6 @@ preview_object = PathPattern("build/profiles/{gfx}/{name}.o", name="{object}")
 """A code object of the user's that the preview has executed."""
 device_library = PathPattern("build/device/{content}")
 """Directory of a shared library that stands in for a GPU's runtime."""
-native_library = PathPattern("build/interpreter/{content}/native.so")
-"""The interpreter's compiled part, for one kind of processor."""
 kernel_assembly = PathPattern("cachefiles/assembly/{name}.s", name="{assembly}")
 """One kernel of rocBLAS' as Tensile writes it, for all GPUs."""
 product_table = PathPattern("cachefiles/rocblas/{name}.dat", name="{table}")

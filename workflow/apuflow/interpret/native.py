@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from apuflow.core import paths
 from apuflow.core.files import atomic_write
+from apuflow.core.host import user_cache
 from apuflow.interpret.blocks import Block
 from apuflow.interpret.encodings import Program
 from apuflow.interpret.native_ops import MOVER, OP, Encoder
@@ -98,19 +98,20 @@ class Library:
         self.op.argtypes = [ctypes.c_void_p] * 3
 
 
-def library(root: Path, cc: str = "cc") -> Library | None:
-    """The executor, compiled below the project's directory once for each compiler and processor.
+def library(cache: Path | None = None, cc: str = "cc") -> Library | None:
+    """The executor, compiled into the user's cache once for each compiler and processor.
 
     None: there is no C compiler, it fails, or the library cannot be kept or loaded there.
     """
-    compiler = shutil.which(cc)
-    if compiler is None:
+    compiler, cache = shutil.which(cc), cache or user_cache()
+    if compiler is None or cache is None:
         return None
     files = sorted(SOURCES.glob("*.[ch]"))
     texts = [each.read_text(encoding="utf-8") for each in files]
     try:
         parts = (compiler, _output(compiler, "--version"), *FLAGS, *_processor(), *texts)
-        out = root / paths.native_library(hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16])
+        content = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        out = cache / "apuflow/interpreter" / content / "native.so"
         if not out.exists():
             out.parent.mkdir(parents=True, exist_ok=True)
             sources = [str(each) for each in files if each.suffix == ".c"]

@@ -21,6 +21,7 @@ from apuflow.core import paths
 from apuflow.core.errors import ApuflowError, EngineError
 from apuflow.core.git import git
 from apuflow.core.gpus import GPUS
+from apuflow.core.host import home, user_cache
 from apuflow.miopen.compiler import host_compiler
 from apuflow.prepare.builds import existing_dnnmark, existing_gem5, starts
 from apuflow.prepare.images import look_for_image, sources_to_try
@@ -332,15 +333,13 @@ def _checkout(directory: Path, commit: str) -> str:
 def _home() -> str:
     """The home; Snakemake's cache, which every target needs, must be writable."""
     remedy = "export HOME=DIRECTORY, one that you may write to"
-    try:
-        home = Path.home()
-    except RuntimeError:
-        raise EngineError("HOME is not set, and the user has no passwd entry", remedy=remedy) from None
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    own, cache = home(), user_cache()
+    if own is None or cache is None:
+        raise EngineError("HOME is not set, and the user has no passwd entry", remedy=remedy)
     there = next(place for place in (cache, *cache.parents) if place.exists())
     if not os.access(there, os.W_OK | os.X_OK):
         raise EngineError(f"Snakemake cannot write its cache to {cache}", remedy=remedy)
-    return str(home)
+    return str(own)
 
 
 def _clang(gfx: str = "") -> str:
