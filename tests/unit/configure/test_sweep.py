@@ -287,7 +287,7 @@ def test_default_and_quickstart_are_what_the_readme_says(root: Path) -> None:
     default, quickstart = load_sweep("default", root), load_sweep("quickstart", root)
     assert default.engines == ("gem5",) and default.release == "v23.0"
     assert quickstart.engines == ("preview",)
-    others = ("own_", "ladder_", "silicon_", "triton_")
+    others = ("own_", "ladder_", "silicon_", "triton_", "barrier_", "read_")
     own = {name for name in workload_names(root) if name.startswith(others)}
     assert set(sweep_workloads(quickstart, root)) == set(workload_names(root)) - own - {
         "dropout_fwd",
