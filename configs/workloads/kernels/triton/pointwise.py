@@ -4,6 +4,8 @@ OPERATOR: 0 copy, 1 add, 2 sub, 3 mul, 4 div, 5 maximum, 6 minimum, 7 relu, 8 si
 11 exp, 12 neg, 13 abs, 14 sqrt, 15 rsqrt, 16 square, 17 reciprocal, 18 log, 19 sin, 20 cos, 21 erf, 22 floor,
 23 sign, 24 relu6, 25 hardsigmoid, 26 hardswish, 27 leaky_relu (0.01), 28 elu, 29 softplus, 30 mish,
 31 clip (to -1 and 1), 32 log1p, 33 expm1, 34 pow. `masked` has those that read or write truth values.
+
+one is 1.0. Numbers times one stay fp32: LLVM would compute fp16 with instructions that gem5 does not execute.
 """
 
 import triton
@@ -11,13 +13,13 @@ import triton.language as tl
 
 
 @triton.jit
-def pointwise(a, b, y, n, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
+def pointwise(a, b, y, n, one, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
     """One block."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    u = tl.load(a + i, i < n, other=1.0).to(tl.float32)
+    u = tl.load(a + i, i < n, other=1.0).to(tl.float32) * one
     r = u
     if (OPERATOR >= 1 and OPERATOR <= 6) or OPERATOR == 34:
-        v = tl.load(b + i, i < n, other=1.0).to(tl.float32)
+        v = tl.load(b + i, i < n, other=1.0).to(tl.float32) * one
         if OPERATOR == 1:
             r = u + v
         elif OPERATOR == 2:
@@ -90,17 +92,17 @@ def pointwise(a, b, y, n, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def masked(a, b, mask, y, n, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
+def masked(a, b, mask, y, n, one, OPERATOR: tl.constexpr, BLOCK: tl.constexpr):
     """One block.
 
     OPERATOR: 0 y = a where mask, else b; 1 y = 1 where mask, else a; 2 to 7 mask = a ==, !=, <, <=, >, >= b.
     """
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    u = tl.load(a + i, i < n, other=1.0)
+    u = tl.load(a + i, i < n, other=1.0).to(tl.float32) * one
     if OPERATOR == 1:
-        tl.store(y + i, tl.where(tl.load(mask + i, i < n, other=0) != 0, 1.0, u.to(tl.float32)), i < n)
+        tl.store(y + i, tl.where(tl.load(mask + i, i < n, other=0) != 0, 1.0, u), i < n)
     else:
-        v = tl.load(b + i, i < n, other=1.0)
+        v = tl.load(b + i, i < n, other=1.0).to(tl.float32) * one
         if OPERATOR == 0:
             tl.store(y + i, tl.where(tl.load(mask + i, i < n, other=0) != 0, u, v), i < n)
         else:
