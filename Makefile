@@ -41,7 +41,7 @@ quickstart: env  ## every table and figure of the preview engine, no container n
 	$(BIN)/snakemake --cores $(CORES) results/quickstart/softmax_fwd.csv results/quickstart/report.html
 
 test: $(VENV)/.dev  ## format, lint, types, unit, workflow, container and browser tests
-	$(BIN)/python -m pytest --numprocesses 4 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses 5 --dist loadscope --no-loadscope-reorder $(PYTEST_ARGS)
 
 coverage: $(VENV)/.dev  ## lines that the unit tests of core, configure and analysis reach
 	$(BIN)/python -m pytest --numprocesses 3 --cov --cov-report term:skip-covered $(addprefix tests/unit/,core configure analysis)
