@@ -36,6 +36,10 @@ kernel void gathered(global const float *x, global int *y, int n) {
   int i = get_global_id(0);
   y[i] = i % 3 ? x[y[i] % n] : -1;
 }
+kernel void pointed(global const float *x, global int *y, int n) {
+  global float *to = *(global float *global const *)(x + 2);
+  to[get_global_id(0)] = n;
+}
 kernel void tree(global const float *x, global int *y, int n) {
   local float part[256];
   int i = get_local_id(0);
@@ -59,14 +63,14 @@ launches:
 Found = tuple[list[Profile], list[Profile], list[bool]]
 
 
-def _both(root: Path, gfx: str, launches: list[tuple[str, int, int]], n: int) -> Found:
+def _both(root: Path, gfx: str, launches: list[tuple[str, int, int]], n: int, text: str = WORKLOAD) -> Found:
     """Profiles of launches (kernel, grid, workgroup) by all that is executed, and by the slice."""
     (root / "configs/workloads/kernels/traced.cl").write_text(SOURCE)
     lines = [
         f"  - {{kernel: {kernel}, grid: [{grid}], workgroup: [{group}], arguments: [x, y, n]}}\n"
         for kernel, grid, group in launches
     ]
-    (root / "configs/workloads/traced.yaml").write_text(WORKLOAD + "".join(lines))
+    (root / "configs/workloads/traced.yaml").write_text(text + "".join(lines))
     workload = load_workload("traced", root)
     assert isinstance(workload, KernelsWorkload)
     errors: list[ConfigError] = []
@@ -110,6 +114,14 @@ def test_barriers_masks_and_lds_are_those_of_the_whole_program(gfx: str, root: P
     assert sampled == [True]
     assert [each._replace(streams=()) for each in some] == [each._replace(streams=()) for each in whole]
     assert [s.lines for s in some[0].streams] == [s.lines for s in whole[0].streams]
+
+
+def test_addresses_that_a_buffer_has_are_there(gfx: str, root: Path) -> None:
+    """The table's address at byte 8 leads to 1,024 floats, which are 64 lines."""
+    workload = WORKLOAD.replace("launches:", "addresses:\n- {buffer: x, place: 8, to: y}\nlaunches:")
+    whole, some, _ = _both(root, gfx, [("pointed", 1024, 64)], 65000, workload)
+    assert some == whole
+    assert [each.lines for each in some[0].streams] == [64]
 
 
 def test_addresses_that_an_earlier_launch_computes_are_computed(gfx: str, root: Path) -> None:

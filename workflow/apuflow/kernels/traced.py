@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from apuflow.interpret.deferred import Deferred, Fill, ReadsLeftOut
 from apuflow.interpret.image import load_image
 from apuflow.interpret.run import LIMIT, Launch, Machine
+from apuflow.interpret.state import Memory
 from apuflow.interpret.trace import Trace, Traced
 from apuflow.kernels.element_types import stored
 from apuflow.kernels.guest import object_file, own_dispatches
@@ -53,7 +54,12 @@ def traced_program(
     """
     images = [load_image(codes[code]) for code in program.codes]
     machine = Machine({buffer.name: buffer.size for buffer in program.buffers}, images)
-    machine.memory.deferred = Deferred(machine.memory, dict(_fills(program)))
+    memory = machine.memory
+    memory.deferred = Deferred(memory, dict(_fills(program, memory)))
+    for each in program.pointers:
+        if not isinstance(each.into, str):
+            there = f"code object {program.codes.index(each.into)}"
+            memory.put_address(there, each.place, memory.places[each.to].address + each.offset)
     try:
         return list(_each(machine, program, kernels, limit, total))
     except ReadsLeftOut:
@@ -79,19 +85,33 @@ def _whole(machine: Machine, launch: Launch, limit: int) -> Traced:
     return watch.result(machine.run(launch, watch=watch, limit=limit, sliced=True))
 
 
-def _fills(program: OwnProgram) -> Iterator[tuple[str, Fill | None]]:
+def _fills(program: OwnProgram, memory: Memory) -> Iterator[tuple[str, Fill | None]]:
     """What makes each buffer's contents, once an address depends on them."""
     for buffer in program.buffers:
-        yield buffer.name, None if buffer.fill.kind in _ZEROS else _fill(program, buffer)
+        addresses = {
+            each.place: memory.places[each.to].address + each.offset
+            for each in program.pointers
+            if each.into == buffer.name
+        }
+        untouched = buffer.fill.kind in _ZEROS and not addresses
+        yield buffer.name, None if untouched else _fill(program, buffer, addresses)
 
 
-def _fill(program: OwnProgram, buffer: OwnBuffer) -> Fill:
+def _fill(program: OwnProgram, buffer: OwnBuffer, addresses: Mapping[int, int]) -> Fill:
     def contents() -> NDArray[np.uint8]:
+        found = made()
+        for place, address in addresses.items():
+            found[place : place + 8] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)
+        return found
+
+    def made() -> NDArray[np.uint8]:
+        if buffer.fill.kind in _ZEROS:
+            return np.zeros(buffer.size, np.uint8)
         if not from_data(buffer):
             return guest_contents(buffer, 0).values(buffer.size)
         made = made_contents(program, [buffer.name])
         values = made[buffer.name] if made else initial_value(buffer)
         raw = stored(values, buffer.type).tobytes()
-        return np.frombuffer(raw.ljust(buffer.size, b"\0"), np.uint8)
+        return np.frombuffer(bytearray(raw.ljust(buffer.size, b"\0")), np.uint8)
 
     return contents
