@@ -65,6 +65,7 @@ class Shipped:
         powers: sizes that must be powers of two.
         equal: sizes that must be equal.
         times: launches for each run of the operator, an expression.
+        tiles: further parameters, which are no sizes.
     """
 
     workload: str
@@ -72,6 +73,7 @@ class Shipped:
     powers: str = ""
     equal: str = ""
     times: str = "1"
+    tiles: tuple[tuple[str, int], ...] = ()
 
     def refusal(self, sizes: Sizes) -> str:
         """Why they cannot run these sizes; "": they can."""
@@ -153,7 +155,7 @@ TRITON: Final[Mapping[str, Shipped]] = {
     "global_maxpool": Shipped("triton_reduction", "rows=n*c width=d*h*w mode=2"),
     "reduce": Shipped("triton_reduction", _same_names("rows width inner mode")),
     "column_reduce": Shipped(
-        "triton_reduction", _same_names("rows width inner mode") + " tile_rows=64 block=4"
+        "triton_reduction", _same_names("rows width inner mode"), tiles=(("tile_rows", 64), ("block", 4))
     ),
     "upsample_nearest": Shipped("triton_resize", f"{_RESIZE} linear=0"),
     "upsample_bilinear": Shipped("triton_resize", f"{_RESIZE} linear=1"),
@@ -267,7 +269,8 @@ def runs(
     elif triton and shipped is not None:
         why = shipped.refusal(sizes)
         if not why:
-            yield Run("", op, shipped.shape(sizes, kind), shipped.launches(sizes), macs, shipped.workload)
+            made_of = {**shipped.shape(sizes, kind), **dict(shipped.tiles)}
+            yield Run("", op, made_of, shipped.launches(sizes), macs, shipped.workload)
             return
     made = kind_of(op).parts
     found = list(made(sizes)) if made else []
