@@ -7,8 +7,8 @@ ITEMS = 256
 
 def expected(buffers, parameters):
     """What each of the three loops leaves, by the buffers that the workload has."""
-    vectors, groups = parameters["bytes"] // 16, parameters.get("groups", 1) * parameters["compute_units"]
-    passes = 1 + max(1, parameters["volume"] // parameters["bytes"]) if "volume" in parameters else 1
+    vectors, groups = parameters["bytes"] // 16, parameters["groups"] * parameters["compute_units"]
+    passes = 1 + max(1, parameters["volume"] // parameters["bytes"])
     part = -(-vectors // groups)
     filled = np.arange(4 * vectors, dtype=np.uint32)
     found = {}
