@@ -224,6 +224,8 @@ VOLUME = {
             {"triton_reduction": 1},
             0,
         ),
+        ("add", {"elements": 1008}, {"triton_vector_add": 1}, 0),
+        ("add", {"elements": 1001}, {"triton_pointwise": 1}, 0),
         ("reduce", {"rows": 256, "width": 4, "inner": 64}, {"triton_reduction": 1}, 0),
         ("groupnorm", {"rows": 4, "width": 64}, {"triton_group_norm": 1}, 0),
     ],

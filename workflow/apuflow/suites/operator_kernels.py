@@ -66,6 +66,7 @@ class Shipped:
         equal: sizes that must be equal.
         times: launches for each run of the operator, an expression.
         tiles: further parameters, which are no sizes.
+        uneven: kernels for elements that are no multiple of 16; None: these.
     """
 
     workload: str
@@ -74,6 +75,7 @@ class Shipped:
     equal: str = ""
     times: str = "1"
     tiles: tuple[tuple[str, int], ...] = ()
+    uneven: Shipped | None = None
 
     def refusal(self, sizes: Sizes) -> str:
         """Why they cannot run these sizes; "": they can."""
@@ -162,7 +164,9 @@ TRITON: Final[Mapping[str, Shipped]] = {
     "cell": Shipped("triton_cells", _same_names("batch hidden gates mode")),
     **{op: Shipped("triton_masked", f"{_N} operator={number}") for number, op in enumerate(MASKED)},
     **{op: Shipped("triton_pointwise", f"{_N} operator={number}") for number, op in enumerate(POINTWISE)},
-    "add": Shipped("triton_vector_add", _N),
+    "add": Shipped(  # of uneven sizes v_add_f16 is left, which gem5 does not execute
+        "triton_vector_add", _N, uneven=Shipped("triton_pointwise", f"{_N} operator=1")
+    ),
 }
 """By operator. A step of ``triton_decode_attention`` reads the cache up to a multiple of 16 places."""
 
@@ -267,6 +271,8 @@ def runs(
         yield Run("", *LIBRARIES[op](sizes), 1, macs)
         return
     elif triton and shipped is not None:
+        if shipped.uneven and sizes["elements"] % 16:
+            shipped = shipped.uneven
         why = shipped.refusal(sizes)
         if not why:
             made_of = {**shipped.shape(sizes, kind), **dict(shipped.tiles)}
