@@ -212,7 +212,7 @@ class _Words:
             "beyond", open_, lambda line: line.level, lambda _: " no difference shown within the interval"
         )
         if unsure := [line for line in rest if line not in changed]:
-            yield OPEN + self.of(unsure)
+            yield OPEN + self.of(unsure) + _speeds([line.ratio(0, -1) for line in unsure])
 
     def of_names(self) -> Iterator[str]:
         """Which value is the fastest and which the slowest."""
@@ -232,7 +232,8 @@ class _Words:
 
             yield f"{fast} is {self._factors(group, 'faster', over)} than {slow}"
         if unsure:
-            yield OPEN + self.of(unsure)
+            ratios = [line.ratio(int(line.times.argmax()), line.best) for line in unsure]
+            yield OPEN + self.of(unsure) + _speeds(ratios)
 
     def _factors(self, group: Sequence[Line], word: str, ratio: Callable[[Line], Ratio]) -> str:
         """The smallest and the largest factor of some lines: ``1.3x (bn_fwd) to 4x (softmax_fwd) faster``."""
@@ -268,6 +269,14 @@ class _Words:
             text = more(at[index])
             named = "" if text.startswith(", ") else self.of(at[index])
             yield f"{verb} {self.key.text(self.key.values[index])}{named}{text}"
+
+
+def _speeds(ratios: Sequence[Ratio]) -> str:
+    """The estimates that the intervals do not carry."""
+    low, high = (
+        f"{end:.3g}x" for end in (min(each.middle for each in ratios), max(each.middle for each in ratios))
+    )
+    return f" (estimated speed {low})" if low == high else f" (estimated speeds {low} to {high})"
 
 
 def _names(names: Sequence[str]) -> str:

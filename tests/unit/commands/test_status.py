@@ -65,6 +65,11 @@ def test_preview_batches_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "preview memory/conv_fwd: 1,234",
         "preview quickstart/conv_fwd: 1,234",
     ]
+    told = json.loads(CliRunner().invoke(build_app(), ["status", "--workload", "conv_fwd", "--json"]).stdout)
+    assert [(row["engine"], row["point"], row["state"]) for row in told] == [
+        ("preview", "memory", "completed"),
+        ("preview", "quickstart", "completed"),
+    ]
 
 
 def test_status_of_one_sweep(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

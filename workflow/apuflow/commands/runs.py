@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -121,7 +121,7 @@ def status(
 
     console = Console(stderr=as_json)
     all_runs = look()
-    previews = [] if failed else _preview_lines(Path(), workload, sweep)
+    previews = [] if failed else list(_previews(Path(), workload, sweep))
     if workload and not all_runs and not previews:
         check_name(workload, "workload or suite", {*workload_names(), *suite_names()})
     if watch:
@@ -131,13 +131,13 @@ def status(
                 all_runs = look()
                 live.update(_table(shown()))
     give(
-        [_row(run) for run in shown()],
+        [*(_row(run) for run in shown()), *(batch.row for batch in previews)],
         as_json,
         csv,
         lambda: None if watch or not all_runs else console.print(_table(shown()), soft_wrap=True),
     )
-    for line in previews:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for batch in previews:
+        console.print(batch.line, highlight=False, markup=False, soft_wrap=True)
     left = (selected or set()) - {run.key for run in all_runs}
     waiting = [point for point in left if not is_batch(point[0]) and belongs(*point[1:])]
     if waiting:
@@ -154,12 +154,18 @@ def _row(run: Run) -> dict[str, Any]:
     return about | {name: getattr(run, name) for name in names} | {"log": str(run.log)}
 
 
-def _preview_lines(project: Path, workload: str, sweep: str) -> list[str]:
-    """A line for each preview batch of the current model, or of this workload or sweep."""
+class _Preview(NamedTuple):
+    """A preview of a sweep's points: as a line, and as a row of the table of runs."""
+
+    line: str
+    row: dict[str, Any]
+
+
+def _previews(project: Path, workload: str, sweep: str) -> Iterator[_Preview]:
+    """Each preview batch of the current model, or of this workload or sweep."""
     from apuflow.core.errors import AnalysisError
     from apuflow.core.record import BatchRecord, read
 
-    lines = []
     for file in sorted(project.glob(paths.preview_record("*", workload or "*"))):
         name = file.parent.name.rpartition(".v")[0]
         if sweep not in ("", name):
@@ -167,12 +173,23 @@ def _preview_lines(project: Path, workload: str, sweep: str) -> list[str]:
         try:
             record = read(file)
         except AnalysisError as error:
-            lines.append(f"preview {file.parent.name}: {error.message}")
+            about = {"engine": "preview", "workload": file.parent.parent.name, "point": name}
+            row = about | {"state": "failed", "detail": error.message}
+            yield _Preview(f"preview {file.parent.name}: {error.message}", row)
             continue
         if isinstance(record, BatchRecord):
-            ended = record.ended.replace("T", " ").removesuffix("+00:00")
-            lines.append(f"preview {name}/{record.workload}: {many(record.points, 'point')}, {ended}")
-    return lines
+            ended, points = (
+                record.ended.replace("T", " ").removesuffix("+00:00"),
+                many(record.points, "point"),
+            )
+            about = {
+                "engine": record.engine,
+                "workload": record.workload,
+                "point": name,
+                "state": "completed",
+            }
+            row = about | {"started": record.started, "place": str(file.parent), "detail": points}
+            yield _Preview(f"preview {name}/{record.workload}: {points}, {ended}", row)
 
 
 def _chosen(name: str) -> Callable[[str, str], bool]:

@@ -63,7 +63,9 @@ def test_a_loss_within_the_intervals_is_not_told() -> None:
 def test_an_effect_within_the_intervals_is_not_told() -> None:
     """1000 and 900 with 10 % either way: 900 to 1100 and 810 to 990. Exact, they are 1000/900 = 1.11."""
     values: list[float] = [1000, 980, 960, 930, 900]
-    assert said(values, 0.1) == "from 1 to 16: within the interval: no difference shown."
+    assert (
+        said(values, 0.1) == "from 1 to 16: within the interval: no difference shown (estimated speed 1.11x)."
+    )
     assert said(values).startswith("from 1 to 16: 1.11x faster")
 
 
@@ -96,7 +98,7 @@ def test_what_one_workload_gains_is_not_said_of_the_other() -> None:
     """1000 to 1000 with 10 %: open. 1000/250 with 10 %: 900/275 to 1100/225."""
     assert two([1000] * 5, [1000, 900, 500, 400, 250], 0.1) == (
         "from 1 to 16: 4x (3.27x to 4.89x) faster for pool_fwd; "
-        "within the interval: no difference shown for bn_fwd."
+        "within the interval: no difference shown for bn_fwd (estimated speed 1x)."
     )
 
 
@@ -108,7 +110,7 @@ def test_an_axis_of_names_has_its_fastest_and_its_slowest() -> None:
     assert text == "A is 3x faster than B."
     frame["gpu_cycles_low"], frame["gpu_cycles_high"] = frame["gpu_cycles"] * 0.4, frame["gpu_cycles"] * 1.6
     [(_, text)] = answers(frame)
-    assert text == "within the interval: no difference shown."
+    assert text == "within the interval: no difference shown (estimated speed 3x)."
 
 
 def test_a_sentence_says_where_the_other_axes_are_and_what_it_does_not_answer() -> None:
