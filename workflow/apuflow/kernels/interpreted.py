@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from apuflow.interpret.image import load_image
 from apuflow.interpret.native import Library
 from apuflow.interpret.run import LIMIT, Executed, Launch, Machine, Value
+from apuflow.interpret.state import Memory
 from apuflow.interpret.trace import Trace, Traced
 from apuflow.kernels.guest import object_file, own_guest
 from apuflow.kernels.program import Code, KernelsByCode, OwnProgram
+from apuflow.kernels.program import Pointer as OwnPointer
 from apuflow.kernels.reference import expected_outputs
-from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump
+from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump, Pointer
 from apuflow.launcher.plan import output_file
 from apuflow.launcher.reference import difference
 
@@ -69,9 +71,7 @@ def interpret_list(
     machine = Machine(sizes, images, library=library)
     for buffer in contents.buffers:
         machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
-    for each in contents.pointers:
-        into = each.into if isinstance(each.into, str) else f"code object {codes.index(each.into)}"
-        machine.memory.put_address(into, each.place, machine.memory.places[each.to].address + each.offset)
+    put_addresses(machine.memory, contents.pointers, codes)
     executed: list[Executed] = []
     traced: list[Traced] = []
     dumps: dict[Path, NDArray[np.uint8]] = {}
@@ -87,6 +87,13 @@ def interpret_list(
             case Dump():
                 dumps[step.path] = machine.memory.view(step.buffer).copy()
     return Interpreted(tuple(executed), tuple(traced), dumps)
+
+
+def put_addresses(memory: Memory, pointers: Iterable[Pointer | OwnPointer], codes: Sequence[object]) -> None:
+    """Write the addresses that buffers and variables hold; ``codes``: the images' code objects in order."""
+    for each in pointers:
+        into = each.into if isinstance(each.into, str) else f"code object {codes.index(each.into)}"
+        memory.put_address(into, each.place, memory.places[each.to].address + each.offset)
 
 
 def launch_of(dispatch: Dispatch, codes: list[Path]) -> Launch:

@@ -16,7 +16,7 @@ from apuflow.interpret.state import Memory
 from apuflow.interpret.trace import Trace, Traced
 from apuflow.kernels.element_types import stored
 from apuflow.kernels.guest import object_file, own_dispatches
-from apuflow.kernels.interpreted import interpret_program, launch_of
+from apuflow.kernels.interpreted import interpret_program, launch_of, put_addresses
 from apuflow.kernels.program import (
     Code,
     KernelsByCode,
@@ -54,12 +54,8 @@ def traced_program(
     """
     images = [load_image(codes[code]) for code in program.codes]
     machine = Machine({buffer.name: buffer.size for buffer in program.buffers}, images)
-    memory = machine.memory
-    memory.deferred = Deferred(memory, dict(_fills(program, memory)))
-    for each in program.pointers:
-        if not isinstance(each.into, str):
-            there = f"code object {program.codes.index(each.into)}"
-            memory.put_address(there, each.place, memory.places[each.to].address + each.offset)
+    put_addresses(machine.memory, program.pointers, program.codes)
+    machine.memory.deferred = Deferred(machine.memory, dict(_fills(program, machine.memory)))
     try:
         return list(_each(machine, program, kernels, limit, total))
     except ReadsLeftOut:
@@ -88,25 +84,20 @@ def _whole(machine: Machine, launch: Launch, limit: int) -> Traced:
 def _fills(program: OwnProgram, memory: Memory) -> Iterator[tuple[str, Fill | None]]:
     """What makes each buffer's contents, once an address depends on them."""
     for buffer in program.buffers:
-        addresses = {
-            each.place: memory.places[each.to].address + each.offset
-            for each in program.pointers
-            if each.into == buffer.name
-        }
-        untouched = buffer.fill.kind in _ZEROS and not addresses
-        yield buffer.name, None if untouched else _fill(program, buffer, addresses)
+        yield buffer.name, None if buffer.fill.kind in _ZEROS else _fill(program, buffer, memory)
 
 
-def _fill(program: OwnProgram, buffer: OwnBuffer, addresses: Mapping[int, int]) -> Fill:
+def _fill(program: OwnProgram, buffer: OwnBuffer, memory: Memory) -> Fill:
+    """Contents around the addresses that memory holds already."""
+    addresses = [slice(each.place, each.place + 8) for each in program.pointers if each.into == buffer.name]
+
     def contents() -> NDArray[np.uint8]:
         found = made()
-        for place, address in addresses.items():
-            found[place : place + 8] = np.frombuffer(address.to_bytes(8, "little"), np.uint8)
+        for place in addresses:
+            found[place] = memory.view(buffer.name)[place]
         return found
 
     def made() -> NDArray[np.uint8]:
-        if buffer.fill.kind in _ZEROS:
-            return np.zeros(buffer.size, np.uint8)
         if not from_data(buffer):
             return guest_contents(buffer, 0).values(buffer.size)
         made = made_contents(program, [buffer.name])
