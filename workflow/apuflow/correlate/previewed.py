@@ -15,7 +15,7 @@ from apuflow.configure.point import Point
 from apuflow.core.record import ReleaseFacts
 from apuflow.correlate.measured import Measurement
 from apuflow.correlate.modelled import LeftOut, Modelled, bytes_of, clock_of, shape_of, works_of
-from apuflow.interpret.run import TooLong
+from apuflow.interpret.pool import TooLong
 from apuflow.miopen import Launch
 from apuflow.preview.evaluate import kernels_frame
 

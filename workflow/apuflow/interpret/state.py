@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apuflow.core.errors import EngineError
+from apuflow.core.words import many
 from apuflow.interpret.encodings import Instruction
 
 Bits: TypeAlias = NDArray[np.uint32]
@@ -153,7 +154,7 @@ class Memory:
         return int(inside.argmin())
 
     def _missed(self, address: int, size: int) -> str:
-        bytes_ = f"{size} byte{'' if size == 1 else 's'}"
+        bytes_ = many(size, "byte")
         if 0 <= address < _PAGE:
             return f"{bytes_} at {address:#x}, a null pointer"
         before = bisect.bisect_right(self._order, address, key=lambda each: each.address)
