@@ -1,15 +1,15 @@
 """How the documentation site is built: ``make docs``.
 
 Pages are Markdown (MyST). Directives write pages from the code: ``commands`` (the command line),
-``layer-keys``, ``gallery`` (figures that the build draws), and Sphinx' own ``autofunction`` (the Python
-interface).
+``layer-keys``, ``metrics``, ``gallery`` (figures that the build draws), and Sphinx' own ``autofunction`` (the
+Python interface).
 """
 
 from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ import apuflow  # noqa: E402
 from apuflow import __version__  # noqa: E402
 from apuflow.cli import build_app  # noqa: E402
 from apuflow.operations.layer_keys import by_key, layer_keys  # noqa: E402
+from apuflow_analysis.counters.table import COUNTERS  # noqa: E402
+from apuflow_analysis.metrics.compute import METRICS, QUANTITIES, Metric  # noqa: E402
 
 project = "apuflow"
 author = "the apuflow authors"
@@ -71,6 +73,45 @@ class LayerKeys(Directive):
         ]
         head = ["| key | layers and operations | values | default | meaning |", "|---|---|---|---|---|"]
         return _parsed(self, [*head, *rows])
+
+
+class Metrics(Directive):
+    """A table of counters, quantities, or the metrics of a group."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the generated Markdown in place."""
+        (name,) = self.arguments
+        rows = {"counters": _counters, "quantities": _quantities}.get(name, lambda: _metrics(name))()
+        return _parsed(self, [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows])
+
+
+def _counters() -> Iterator[Sequence[str]]:
+    yield from (("name", "unit", "meaning", "gem5 statistics"), ["---"] * 4)
+    dumps = {"sum": "", "last": " (of the last dump)", "max": " (largest of the dumps)"}
+    for row in COUNTERS:
+        places = f"`{row.stats}`" if row.stats else "computed"
+        yield f"`{row.name}`", row.unit, row.meaning + dumps[row.aggregate], places
+
+
+def _quantities() -> Iterator[Sequence[str]]:
+    yield from (("name", "formula", "meaning"), ["---"] * 3)
+    for row in QUANTITIES:
+        yield f"`{row.name}`", f"`{row.formula}`", row.meaning
+
+
+def _metrics(group: str) -> Iterator[Sequence[str]]:
+    yield from (("name", "unit", "formula", "range", "meaning"), ["---"] * 5)
+    for row in METRICS:
+        if row.group == group:
+            caveat = f". *{row.caveat}*" if row.caveat else ""
+            yield f"`{row.name}`", row.unit, f"`{row.formula}`", _range(row), row.meaning + caveat
+
+
+def _range(metric: Metric) -> str:
+    high = f"`{metric.high}`" if isinstance(metric.high, str) else f"{metric.high:g}"
+    return f"≥{metric.low:g}" if high == "inf" else f"{metric.low:g}–{high}"
 
 
 UNITS = 'units = {"num-compute-units": [1, 2, 4, 8, 16, 32, 64]}'
@@ -161,5 +202,7 @@ def _plain(text: str | None) -> str:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    for name, directive in (("commands", Commands), ("layer-keys", LayerKeys), ("gallery", Gallery)):
-        app.add_directive(name, directive)
+    app.add_directive("commands", Commands)
+    app.add_directive("layer-keys", LayerKeys)
+    app.add_directive("metrics", Metrics)
+    app.add_directive("gallery", Gallery)

@@ -59,7 +59,7 @@ PAGES = [
     *(ROOT / f"{name}/README.md" for name in ("cachefiles", "config", "data")),
     *DOCUMENTS,
 ]
-MOST_WORDS = {"README.md": 900, "docs/preview.md": 3000, "docs/gem5-kernels.md": 3000, "docs": 43_000}
+MOST_WORDS = {"README.md": 900, "docs/preview.md": 3000, "docs/gem5-kernels.md": 3000, "docs": 38_000}
 
 
 def _words(place: Path) -> int:

@@ -12,7 +12,7 @@ Example::
 ``apu_se.py`` (``apuflow list options``) and layer keys (``apuflow list keys``); a list varies a value.
 ``search`` finds the best machines, ``read_results`` reads tables that the workflow made, ``sweep`` and
 ``points`` say what a sweep runs, ``figures`` draws any table.
-``help(apuflow.evaluate)`` has every argument, docs/metrics.md every column.
+``help(apuflow.evaluate)`` has every argument, `apuflow list metrics` every column.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def _coefficient(given: Any, file: Path, place: str) -> Coefficient:
     _one_of(part, tuple(PARTS), file, f"{place}.part")
     for key in ("count", "without"):
         if key in given and not _EXPRESSION.fullmatch(_text(given, key, file, place)):
-            remedy = "numbers, + - * / ( ) and counters or quantities of docs/metrics.md"
+            remedy = "numbers, + - * / ( ) and counters or quantities of `apuflow list metrics`"
             raise AnalysisError(
                 "not an expression", file=file, key=f"{place}.{key}", value=given[key], remedy=remedy
             )

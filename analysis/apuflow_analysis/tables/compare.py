@@ -71,7 +71,7 @@ def compare(
     known = {*COUNTER_NAMES, *(metric.name for metric in METRICS)}
     for name in names:
         if name not in known:
-            remedy = "docs/metrics.md lists them all"
+            remedy = "`apuflow list metrics` shows all"
             raise AnalysisError("no such counter or metric", key="column", value=name, remedy=remedy)
     sides = [side[side["status"] == COMPLETED] for side in (a, b)]
     keys = tuple(name for name in _keys(a, b) if name not in without) or ("status",)

@@ -43,10 +43,10 @@ def _check_names(text: str | None, known: set[str], file: Path, key: str) -> Non
     try:
         unknown = sorted(set(compute.names_in(text)) - known) if text is not None else []
     except SyntaxError:
-        remedy = "write it as docs/metrics.md writes formulas"
+        remedy = "write it as `apuflow list metrics NAME` shows formulas"
         raise AnalysisError("not an expression", file=file, key=key, value=text, remedy=remedy) from None
     if unknown:
-        remedy = "counters and quantities of docs/metrics.md"
+        remedy = "counters and quantities: `apuflow list metrics`"
         message = f"no counter or quantity is called {', '.join(unknown)}"
         raise AnalysisError(message, file=file, key=key, value=text, remedy=remedy)
 

@@ -16,7 +16,7 @@ from apuflow.core.units import clock_hertz, size_bytes
 from apuflow_analysis.tables.columns import MACHINE
 
 CYCLES = ("gpu_cycles", "gpu_cycles_low", "gpu_cycles_high")
-_EXPRESSIONS = "numbers, + - * / ( ) < > and columns of docs/metrics.md, axes with _ for - and ."
+_EXPRESSIONS = "numbers, + - * / ( ) < > and columns of `apuflow list metrics`, axes with _ for - and ."
 
 
 @dataclass(frozen=True)

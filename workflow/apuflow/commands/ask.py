@@ -74,7 +74,7 @@ def ask(
     answer = asking.answered(sweep)
     frame = answer.frame
     shown = tuple(column or (*SHOWN, *(PROGRAM if frame[PROGRAM[0]].notna().any() else ())))
-    remedy = "docs/metrics.md lists counters and metrics"
+    remedy = "`apuflow list metrics` shows counters and metrics"
     for name in shown:
         if name not in frame.columns:
             raise ApuflowError("no such column", key="--column", value=name, remedy=remedy)

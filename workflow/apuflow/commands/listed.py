@@ -172,14 +172,15 @@ def options(_: Mistakes) -> list[Row]:
 
 
 def metrics(_: Mistakes) -> list[Row]:
-    """Counters and the metrics that are made of them: the columns of a table that can be drawn."""
+    """Counters, the metrics that are made of them, and the quantities that their formulas name."""
     from apuflow_analysis.counters.table import COUNTERS
-    from apuflow_analysis.metrics.compute import METRICS
+    from apuflow_analysis.metrics.compute import METRICS, QUANTITIES
 
-    made = [(one.name, "metric", one.unit, one.meaning, one.formula, one.caveat) for one in METRICS]
-    counted = [(one.name, "counter", one.unit, one.meaning, "", "") for one in COUNTERS]
-    names = ("metric", "kind", "unit", "what", "formula", "caveat")
-    return [dict(zip(names, row, strict=True)) for row in [*made, *counted]]
+    names = ("metric", "kind", "unit", "what", "formula", "caveat", "source")
+    rows = [(m.name, "metric", m.unit, m.meaning, m.formula, m.caveat, m.source) for m in METRICS]
+    rows += [(q.name, "quantity", "", q.meaning, q.formula, "", "") for q in QUANTITIES]
+    rows += [(c.name, "counter", c.unit, c.meaning, "", "", c.stats) for c in COUNTERS]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def figures(_: Mistakes) -> list[Row]:

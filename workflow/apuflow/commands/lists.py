@@ -98,7 +98,7 @@ _NOUNS = {
         unseen=("group",),
     ),
     "metrics": _Noun(
-        "Metrics and counters: the columns of a result table.", listed.metrics, unseen=("formula", "caveat")
+        "Metrics, counters, quantities of formulas.", listed.metrics, unseen=("formula", "caveat", "source")
     ),
     "figures": _Noun("Figures: what each shows and needs.", listed.figures),
 }

@@ -127,7 +127,7 @@ def _named(counted: Counters, file: Path, record: RunRecord | None, patterns: li
     names = [name for name in described if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not names:
         message = "no row of the statistics matches, and no counter or metric"
-        remedy = "docs/metrics.md lists counters and metrics"
+        remedy = "`apuflow list metrics` shows counters and metrics"
         raise ApuflowError(message, file=file, key="--select", value=", ".join(patterns), remedy=remedy)
     return pd.DataFrame(
         [(name, float(row[name]), described[name].unit, described[name].meaning) for name in names],

@@ -25,7 +25,7 @@ Gfx: TypeAlias = Annotated[
     str, one_of(GPUS, "not a GPU that gem5 models"), Field(json_schema_extra={"enum": list(GPUS)})
 ]
 CounterName: TypeAlias = Annotated[
-    str, one_of(COUNTER_NAMES, "there is no such counter", "docs/metrics.md lists the counters")
+    str, one_of(COUNTER_NAMES, "there is no such counter", "`apuflow list metrics` shows the counters")
 ]
 DescribedRelease: TypeAlias = Annotated[
     Text, one_of(RELEASES, "the option catalogue does not describe this release")
@@ -94,7 +94,7 @@ class Capabilities(Model):
         description="a reset leaves the statistics of the GPU caches and the L3 as they are"
     )
     never_counted: ListOf[CounterName] = Field(
-        description="counters (docs/metrics.md) that gem5 prints and never counts: empty in tables"
+        description="counters (`apuflow list metrics`) that gem5 prints and never counts: empty in tables"
     )
     matrix_cycles: Literal["none", "table"] = Field(
         "none",

@@ -38,7 +38,7 @@ Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
 class Value(Model):
     """A number of the tables of a sweep."""
 
-    column: Text = Field(description="column of the table: a counter or metric (docs/metrics.md)")
+    column: Text = Field(description="column of the table: a counter or metric (`apuflow list metrics`)")
     workload: Text = Field(description="workload, or a pattern of several")
     where: dict[str, SingleValue] = Field(
         default_factory=dict, description="values of axes that the rows have: {num-compute-units: 4}"
