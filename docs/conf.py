@@ -1,8 +1,8 @@
 """How the documentation site is built: ``make docs``.
 
 Pages are Markdown (MyST). Directives write pages from the code: ``commands`` (the command line),
-``layer-keys``, ``metrics``, ``gallery`` (figures that the build draws), and Sphinx' own ``autofunction`` (the
-Python interface).
+``layer-keys``, ``options``, ``suites``, ``metrics``, ``gallery`` (figures that the build draws), and Sphinx' own
+``autofunction`` (the Python interface).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import typer.main  # noqa: E402
 import apuflow  # noqa: E402
 from apuflow import __version__  # noqa: E402
 from apuflow.cli import build_app  # noqa: E402
+from apuflow.configure.reference import options_text, suites_text  # noqa: E402
 from apuflow.operations.layer_keys import by_key, layer_keys  # noqa: E402
 from apuflow_analysis.counters.table import COUNTERS  # noqa: E402
 from apuflow_analysis.metrics.compute import METRICS, QUANTITIES, Metric  # noqa: E402
@@ -73,6 +74,22 @@ class LayerKeys(Directive):
         ]
         head = ["| key | layers and operations | values | default | meaning |", "|---|---|---|---|---|"]
         return _parsed(self, [*head, *rows])
+
+
+class Options(Directive):
+    """Options of ``apu_se.py`` by group, as ``apuflow list options`` says them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the generated Markdown in place."""
+        return _parsed(self, options_text().splitlines())
+
+
+class Suites(Directive):
+    """What each suite holds, beside the totals that others published."""
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the generated Markdown in place."""
+        return _parsed(self, suites_text(ROOT).splitlines())
 
 
 class Metrics(Directive):
@@ -204,5 +221,7 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_directive("commands", Commands)
     app.add_directive("layer-keys", LayerKeys)
+    app.add_directive("options", Options)
+    app.add_directive("suites", Suites)
     app.add_directive("metrics", Metrics)
     app.add_directive("gallery", Gallery)

@@ -277,9 +277,7 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 _PARTS: dict[str, Callable[[], str]] = {
-    "options": options_text,
     "operations": kinds_text,
-    "suites": suites_text,
     "steps": steps_text,
     "rules": rules_text,
     "conformance": conformance_text,
