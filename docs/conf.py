@@ -1,8 +1,8 @@
 """How the documentation site is built: ``make docs``.
 
-Pages are Markdown (MyST). Directives write pages from the code: ``commands`` (the command line),
-``layer-keys``, ``options``, ``suites``, ``metrics``, ``gallery`` (figures that the build draws), and Sphinx' own
-``autofunction`` (the Python interface).
+Pages are Markdown (MyST). Directives write tables from the code: ``commands`` (the command line),
+``layer-keys``, ``options``, ``suites``, ``metrics``, ``figures``, ``gallery`` (figures that the build draws),
+and Sphinx' own ``autofunction`` (the Python interface).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import typer.main  # noqa: E402
 import apuflow  # noqa: E402
 from apuflow import __version__  # noqa: E402
 from apuflow.cli import build_app  # noqa: E402
+from apuflow.commands.listed import Mistakes, figures  # noqa: E402
 from apuflow.configure.reference import options_text, suites_text  # noqa: E402
 from apuflow.operations.layer_keys import by_key, layer_keys  # noqa: E402
 from apuflow_analysis.counters.table import COUNTERS  # noqa: E402
@@ -90,6 +91,15 @@ class Suites(Directive):
     def run(self) -> list[nodes.Node]:
         """Parse the generated Markdown in place."""
         return _parsed(self, suites_text(ROOT).splitlines())
+
+
+class Figures(Directive):
+    """What each figure shows and needs, as ``apuflow list figures`` says it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the generated Markdown in place."""
+        rows = [f"| `{row['figure']}` | {row['what']} | {row['needs']} |" for row in figures(Mistakes())]
+        return _parsed(self, ["| figure | shows | needs |", "|---|---|---|", *rows])
 
 
 class Metrics(Directive):
@@ -224,4 +234,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("options", Options)
     app.add_directive("suites", Suites)
     app.add_directive("metrics", Metrics)
+    app.add_directive("figures", Figures)
     app.add_directive("gallery", Gallery)

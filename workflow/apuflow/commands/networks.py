@@ -156,8 +156,8 @@ def sample(
     budget: float | None = typer.Option(
         None, help="largest share of the cycles of all distinct operations to simulate"
     ),
-    audit: int | None = typer.Option(None, help="operations at most that are drawn at random"),
-    seed: int | None = typer.Option(None, help="another number draws another audit"),
+    audit: int | None = typer.Option(None, help="operations at most that are picked at random"),
+    seed: int | None = typer.Option(None, help="another number picks other operations for the audit"),
     following: bool = typer.Option(
         False, "--next", help="print the run records to make next, or, if none, those that are there"
     ),
@@ -169,9 +169,9 @@ def sample(
 ) -> None:
     """Estimate the cycles of whole networks from the runs that are there, and say which runs to make next.
 
-    The preview tells how long every operation takes beside the others; gem5's runs of some correct it. What
-    is asked of the estimate stands in the sweep's file (key sampling), else it has defaults; options come
-    first. `snakemake --cores 8 results/SWEEP/report.html` makes the runs of a sweep with that key.
+    The preview computes the share of every operation. gem5's runs of some operations correct it. Options
+    here override key sampling of the sweep's file. `snakemake --cores 8 results/SWEEP/report.html` makes the
+    runs of a sweep with that key.
     """
     from apuflow.configure.sweep_keys import Sampling
     from apuflow.plan.campaign import Campaign

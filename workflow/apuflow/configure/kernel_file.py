@@ -102,7 +102,7 @@ class ArgumentFile(Model):
         None, description="hexadecimal digits, for structures"
     )
     addresses: dict[Annotated[str, StringConstraints(pattern=r"^[0-9]+$")], Identifier] = Field(
-        default_factory=dict, description="with bytes: buffers whose addresses stand there, by place"
+        default_factory=dict, description="with bytes: buffers whose addresses they hold, by place"
     )
     lds: Expression | None = Field(None, description="bytes of LDS, for OpenCL's `__local` pointers")
 
@@ -243,7 +243,7 @@ class PointerFile(Model):
     @model_validator(mode="after")
     def _one(self) -> PointerFile:
         if (self.buffer is None) == (self.source is None):
-            message, remedy = "an address stands in one thing", "buffer or source"
+            message, remedy = "an address is in one place", "buffer or source"
             raise ValueProblem(message, value=self.buffer, remedy=remedy)
         return self
 

@@ -25,7 +25,7 @@ def meant_option(name: str) -> str:
         return f"write the long name: {short_names()[name]}"
     if found := _options(name):
         return f"did you mean {' or '.join(found)}?"
-    return "docs/configuration.md lists the options; names are those of the command line, without dashes"
+    return "`apuflow list options` prints the options; names are those of the command line, without dashes"
 
 
 def meant_key(name: str, known: Collection[str]) -> str:

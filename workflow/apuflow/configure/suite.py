@@ -191,7 +191,7 @@ def choice_of(values: Mapping[str, Scalar]) -> Choice:
             continue
         if name not in CHOICES:
             others = (
-                f"one of {', '.join(CHOICES)}, {KERNELS}OPERATOR; keys of workloads stand under per_workload"
+                f"one of {', '.join(CHOICES)}, {KERNELS}OPERATOR; keys of workloads go below per_workload"
             )
             remedy = f"{meant_key(name, CHOICES)}{others}"
             raise ConfigError("suites have no such key", key=f"layer.{name}", value=value, remedy=remedy)

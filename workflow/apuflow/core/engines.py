@@ -47,8 +47,8 @@ ENGINES: Final[Mapping[EngineName, EngineFacts]] = MappingProxyType(
         ),
         "gem5-kernels": EngineFacts(
             title="gem5-kernels (just the kernels)",
-            explanation="Just the kernels on gem5, started without ROCm: no host side. Whose kernels the "
-            "matrix products are stands in column products.",
+            explanation="Just the kernels on gem5, started without ROCm: no host side. Column products names "
+            "the kernels of matrix products.",
             version=KERNELS_VERSION,
             own_kernels_only=True,
             tells_kernels=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -72,12 +71,8 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def kinds_text() -> str:
-    """A table of the kinds with their keys."""
-    lines = ["| operation | what it computes | directions | kernels | keys |", "|---|---|---|---|---|"]
+    """A table of the kinds with the kernels that compute them."""
+    lines = ["| operation | what it computes | directions | kernels |", "|---|---|---|---|"]
     for name, kind in KINDS.items():
-        keys = list(keys_of(kind))
-        defaults = ("" if key.default is None else f"={json.dumps(key.default)}" for key in keys)
-        shown = (f"`{key.name}{default}`" for key, default in zip(keys, defaults, strict=True))
-        cells = (kind.title, ", ".join(kind.directions), kind.source, " ".join(shown))
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+        lines.append(f"| `{name}` | {kind.title} | {', '.join(kind.directions)} | {kind.source} |")
     return "\n".join([*lines, ""])
