@@ -150,7 +150,7 @@ Names: TypeAlias = Annotated[ListOf[Text], AfterValidator(distinct)]
 
 
 class FigureChoice(Model):
-    """What goes across, what makes lines, what all is relative to, and which figures a report has."""
+    """Axis across, lines, baseline, and the choice of a report's figures."""
 
     x: Text | None = Field(
         None,
