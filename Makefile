@@ -54,7 +54,7 @@ news: $(VENV)/.dev  ## the fragments of changelog.d as a section of CHANGELOG.md
 	$(BIN)/towncrier build --draft
 
 lint: $(VENV)/.dev  ## format and lint checks alone
-	$(BIN)/python -m pytest tests/test_style.py
+	$(BIN)/python -m pytest --numprocesses 2 tests/test_style.py
 
 format: $(VENV)/.dev  ## format Python and Snakemake files
 	$(BIN)/ruff format .

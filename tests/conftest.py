@@ -51,13 +51,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return _shared(Path(nodeid.partition("::")[0]))
+            return _shared(nodeid)
 
     return Scheduling(config, log)
 
 
-def _shared(file: Path) -> str:
-    """A Docker daemon; else what the file's own fixtures make."""
+def _shared(nodeid: str) -> str:
+    """A Docker daemon; mypy's cache; of other linters nothing; else what the file's own fixtures make."""
+    file = Path(nodeid.partition("::")[0])
+    if file.name == "test_style.py":
+        return "mypy" if "mypy" in nodeid else nodeid
     return "docker" if "docker" in file.name else str(file)
 
 

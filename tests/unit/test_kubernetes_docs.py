@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 from places import ROOT
-from snakemake.cli import parse_args
 
 from apuflow.configure.base import read
 from apuflow.configure.site import Site
@@ -52,6 +51,8 @@ def test_the_arguments_are_snakemakes_own_and_fit_the_pod(
     monkeypatch.chdir(tmp_path)  # where no profile is found
     [container] = manifest[1]["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["snakemake"] and all(isinstance(word, str) for word in container["args"])
+    from snakemake.cli import parse_args  # loading takes two seconds of each worker
+
     _, given = parse_args(container["args"])
     asked = container["resources"]["requests"]
     assert str(given.cores) == asked["cpu"]

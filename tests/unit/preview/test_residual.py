@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import ExtraTreesRegressor
 
 from apuflow.preview.residual import FOLDS, forest, read
 from apuflow.score.train import nodes
 
 
 def test_written_trees_say_what_scikit_learn_says() -> None:
+    from sklearn.ensemble import ExtraTreesRegressor  # loading takes a second of each worker
+
     table = np.random.default_rng(1).uniform(size=(300, 3)).astype(np.float32)
     target = table[:, 0] + 10 * (table[:, 1] > 0.5)
     trees = ExtraTreesRegressor(2 * FOLDS, min_samples_leaf=3, random_state=0).fit(table, target)

@@ -14,7 +14,7 @@ chapter 3 (kriging); Sieve (ISPASS 2023) and Photon (MICRO 2023), which have a h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -238,10 +238,11 @@ class Sample:
         left = self._allowed(aim) - own[spent].sum()
         chosen: list[str] = []
         audited = [name for name in (self._audit.names if self._audit else ()) if name not in self._measured]
+        missed = self._missed(aim)
         while free.any():
             change = covariance @ self._weighted
             known = [*self._used, *chosen]
-            if (self._weighted @ change) ** 0.5 <= allowed - max(self._missed(aim, known)) / quantile:
+            if (self._weighted @ change) ** 0.5 <= allowed - max(missed(known)) / quantile:
                 break
             candidates = np.flatnonzero(free & (own <= left))
             if not len(candidates):
@@ -311,17 +312,22 @@ class Sample:
         off = np.abs(np.log([self._used[name] for name in audited.index] / audited["cycles"]))
         return [str(name) for name in audited.index[off > self._quantile(aim.confidence) * audited["spread"]]]
 
-    def _missed(self, aim: Sampling, measured: Collection[str]) -> tuple[float, float]:
-        """Cycles that the audit may have missed: what the total may be too high, and too low."""
-        if self._audit is None:
-            return 0.0, 0.0
+    def _missed(self, aim: Sampling) -> Callable[[Collection[str]], tuple[float, float]]:
+        """Cycles that the audit may have missed, by what is measured: the total may be too high, too low."""
+        if (audit := self._audit) is None:
+            return lambda _: (0.0, 0.0)
         off = self.contradicted(aim)
         factors = [self._used[name] / self.held_out["cycles"][name] for name in off]
         factor = max([MISSED_FACTOR, *factors, *(1 / one for one in factors)])
         sizes = {str(name): float(size) for name, size in self.members["size"].items()}
-        unknown = [name for name in sizes if name not in set(measured)]
-        size = missed_size(self._audit, sizes, unknown, off, self._aside, aim.confidence)
-        return size * (1 - 1 / factor), size * (factor - 1)
+
+        def missed(measured: Collection[str]) -> tuple[float, float]:
+            known = set(measured)
+            unknown = [name for name in sizes if name not in known]
+            size = missed_size(audit, sizes, unknown, off, self._aside, aim.confidence)
+            return size * (1 - 1 / factor), size * (factor - 1)
+
+        return missed
 
     def _allowed(self, aim: Sampling) -> float:
         """The budget, in predicted cycles."""
@@ -351,7 +357,7 @@ class Sample:
         total, least = float(of_each.sum()), float(of_each[members["is_measured"]].sum())
         least = least if self._audit is not None and not self._doubted else 0.0
         spread = quantile * float(self._weighted @ covariance @ self._weighted) ** 0.5
-        too_high, too_low = self._missed(aim, self._used)
+        too_high, too_low = self._missed(aim)(self._used)
         return Estimate(
             members,
             total=total,
