@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,9 +10,7 @@ from apuflow.commands import CHECK, app
 from apuflow.commands.output import Csv, Json, give
 from apuflow.core import paths
 from apuflow.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from apuflow.core.scalar import Scalar
+from apuflow.core.scalar import Scalar
 
 
 @app.command("explain", context_settings={"ignore_unknown_options": True}, rich_help_panel=CHECK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from apuflow import preview
 from apuflow.ask import api, question
@@ -18,9 +18,7 @@ from apuflow.correlate.modelled import LeftOut, Modelled, bytes_of, clock_of, sh
 from apuflow.interpret.pool import TooLong
 from apuflow.miopen import Launch
 from apuflow.preview.evaluate import kernels_frame
-
-if TYPE_CHECKING:
-    from apuflow.preview.profile import Profile
+from apuflow.preview.profile import Profile
 
 MOST_BYTES: Final = 1 << 30
 """Of the buffers of a program that is executed for the preview."""

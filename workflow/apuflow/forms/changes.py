@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from apuflow.core.errors import ConfigError
-from apuflow.forms.table import WEIGHT, Row, Verdict
+from apuflow.forms.table import WEIGHT, Row, Verdict, lines_of
 
 _NONE: Final = "-"
 _NUMBERS: Final = ("forms", "changed", "right")
@@ -105,14 +105,7 @@ def read(path: Path) -> tuple[Change, ...]:
         ConfigError: it cannot be read, or is no such table.
     """
     remedy = "`apuflow conformance --changed` writes it: do not edit it"
-    try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the table of changes: {error}", file=path, remedy=remedy) from None
-    reader = csv.DictReader(lines)
-    if tuple(reader.fieldnames or ()) != _COLUMNS:
-        said = f"a table of changes has the columns {', '.join(_COLUMNS)}"
-        raise ConfigError(said, file=path, value=", ".join(reader.fieldnames or ()), remedy=remedy)
+    _, reader = lines_of(path, _COLUMNS, "table of changes", remedy)
     return tuple(_change(values, number, path, remedy) for number, values in enumerate(reader, 1))
 
 

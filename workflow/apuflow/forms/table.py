@@ -11,7 +11,7 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -144,32 +144,37 @@ def text(table: Table) -> str:
     return out.getvalue()
 
 
-def _read(path: Path) -> Table:
-    """Read a table.
+def lines_of(
+    path: Path, columns: tuple[str, ...], what: str, remedy: str
+) -> tuple[list[str], Iterable[dict[str, Any]]]:
+    """Comments and rows of a table, which errors call ``what``.
 
     Raises:
-        ConfigError: it cannot be read, or is no such table.
+        ConfigError: it cannot be read, or has other columns.
     """
-    remedy = "`apuflow conformance` writes it: do not edit it"
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"cannot read the table of instructions: {error}", file=path, remedy=remedy
-        ) from None
+        raise ConfigError(f"cannot read the {what}: {error}", file=path, remedy=remedy) from None
+    reader = csv.DictReader(line for line in lines if not line.startswith("#"))
+    if tuple(reader.fieldnames or ()) != columns:
+        said = f"a {what} has the columns {', '.join(columns)}"
+        raise ConfigError(said, file=path, value=", ".join(reader.fieldnames or ()), remedy=remedy)
+    return [line for line in lines if line.startswith("#")], reader
+
+
+def _read(path: Path) -> Table:
+    """Read a table. Raises ConfigError if it cannot be read, or is no such table."""
+    remedy = "`apuflow conformance` writes it: do not edit it"
+    comments, reader = lines_of(path, _COLUMNS, "table of instructions", remedy)
     counts, about = dict[str, dict[str, int]](), ""
-    for line in lines:
+    for line in comments:
         if match := _COUNTS.fullmatch(line.rstrip()):
             numbers = (each.split() for each in match[2].split(", "))
             counts[match[1]] = {verdict: int(number) for verdict, number in numbers}
         elif line.startswith("# "):
             about = line[2:].strip()
-    reader = csv.DictReader(line for line in lines if not line.startswith("#"))
-    if tuple(reader.fieldnames or ()) != _COLUMNS:
-        said = f"a table of instructions has the columns {', '.join(_COLUMNS)}"
-        raise ConfigError(said, file=path, value=", ".join(reader.fieldnames or ()), remedy=remedy)
     rows = []
-    values: dict[str, Any]
     for number, values in enumerate(reader, 1):
         if values["verdict"] not in WEIGHT or None in values.values() or None in values:
             said = "not a row of a table of instructions"

@@ -6,7 +6,9 @@ import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from apuflow.interpret.image import load_image
 from apuflow.interpret.native import Library
@@ -20,10 +22,6 @@ from apuflow.kernels.reference import expected_outputs
 from apuflow.launcher.dispatch_list import SCALARS, Argument, Dispatch, DispatchList, Dump, Pointer
 from apuflow.launcher.plan import output_file
 from apuflow.launcher.reference import difference
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
