@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from apuflow.core.engines import ENGINES
+from apuflow.core.figures import CAPTIONS
 from apuflow_analysis.figures import (
     comparisons,
     energy,
@@ -53,7 +54,7 @@ class FigureSpec:
         per_kernel: whether it needs a table with one row per kernel launch instead of one per point.
         per_item: whether it needs the items of suites instead.
         on_request: whether a report has it only where the sweep names it.
-        caption: what it shows, in a sentence or two (``_CAPTIONS``).
+        caption: what it shows, in a sentence or two (``apuflow.core.figures``).
     """
 
     name: str
@@ -154,53 +155,7 @@ _SPECS: tuple[FigureSpec, ...] = (
     ),
     FigureSpec("pareto", pareto.TITLE, pareto.front, _CYCLES, axes=1, objectives=2, on_request=True),
 )
-_CAPTIONS = {
-    "speedup": "Speedup of the GPU's active time relative to the point that the figure names, with the ideal "
-    "line; a ring marks where a line first reaches 90 % of its maximum.",
-    "cycles": "GPU cycles in which at least one compute unit was awake.",
-    "bound": "The unit, link or latency that limits each point, where the engine knows it.",
-    "ipc": "Wavefront instructions per awake cycle of a compute unit (DNNMark paper, figure 9).",
-    "occupancy": "Share of the wavefront slots that hold a wavefront (DNNMark paper, figure 10).",
-    "eligible": "Wavefronts with an instruction ready, per cycle and compute unit (DNNMark paper, figure "
-    "11).",
-    "tcp_hit_rate": "Share of the vector loads' cache lines that hit in the TCP.",
-    "tcc_hit_rate": "Share of the accesses that hit in the TCC.",
-    "dram_bandwidth": "Bytes read from memory per second of the GPU's active time.",
-    "utilization": "How busy each unit and link is, at the smallest and the largest machine; a diamond marks "
-    "what limits the point (DNNMark paper, figure 12).",
-    "stalls": "Why resident wavefronts did not issue, at the smallest and the largest machine.",
-    "instruction_mix": "Wavefront instructions by class, at the smallest and the largest machine.",
-    "energy": "Dynamic energy of the GPU and its DRAM by part, with the interval over files of published "
-    "coefficients: relative; not validated on AMD.",
-    "roofline": "Attained throughput over operations per byte, under the ceilings of the machine's units and "
-    "links.",
-    "heatmap": "Speedup over two axes at once, per workload.",
-    "engines": "GPU cycles of the same points by different engines.",
-    "releases": "Cycles, instructions and DRAM traffic of the same points on several gem5 releases, over the "
-    "oldest.",
-    "kernels": "Shares of each point's GPU cycles by kernel.",
-    "operations": "Shares of an iteration's time by kind of layer.",
-    "phases": "Shares of an iteration's time by phase: forward, backward, update, communication.",
-    "layers": "Time of each step of an iteration, in the order of its run.",
-    "memory": "Memory of an iteration: weights, activations, gradients, workspace.",
-    "memory_images": "Memory of an iteration by part, over the images of the iteration.",
-    "paper_statements": "What the DNNMark paper says of its primitives, whether it holds here, with numbers "
-    "and why.",
-    "dominant_kernels": "The kernel with most of each benchmark's GPU cycles, forward and backward (DNNMark "
-    "paper, table 4).",
-    "latency_ladder": "Cycles of a load that needs the one before, over the bytes of the walk; vertical "
-    "lines are the sizes of the machine's caches, grey ones published GPUs.",
-    "bandwidth_ladder": "Bytes per cycle and compute unit of reads, writes and copies, over the bytes in "
-    "use.",
-    "ladder_numbers": "Latency and bandwidth of each part of each machine, and those published for GPUs.",
-    "best_points": "Points that none beats in every objective of the sweep, the best of the first objective "
-    "first.",
-    "pareto": "The sweep's first two objectives against each other, and the points that none beats.",
-}
-"""What each figure shows, in a sentence or two."""
-FIGURES: Mapping[str, FigureSpec] = {
-    spec.name: replace(spec, caption=_CAPTIONS[spec.name]) for spec in _SPECS
-}
+FIGURES: Mapping[str, FigureSpec] = {spec.name: replace(spec, caption=CAPTIONS[spec.name]) for spec in _SPECS}
 
 
 def make(

@@ -1,44 +1,16 @@
-"""Names of the figures and of their files."""
+"""Names of the figures and of their files, and what each shows."""
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 from apuflow.core.errors import ConfigError
 
-FIGURE_NAMES = (
-    "speedup",
-    "cycles",
-    "bound",
-    "ipc",
-    "occupancy",
-    "eligible",
-    "tcp_hit_rate",
-    "tcc_hit_rate",
-    "dram_bandwidth",
-    "utilization",
-    "stalls",
-    "instruction_mix",
-    "energy",
-    "roofline",
-    "heatmap",
-    "engines",
-    "releases",
-    "kernels",
-    "operations",
-    "phases",
-    "layers",
-    "memory",
-    "memory_images",
-    "paper_statements",
-    "dominant_kernels",
-    "latency_ladder",
-    "bandwidth_ladder",
-    "ladder_numbers",
-    "best_points",
-    "pareto",
-)
-
+with Path(__file__).with_name("figures.csv").open(newline="", encoding="utf-8") as _file:
+    CAPTIONS = {row["name"]: row["caption"] for row in csv.DictReader(_file)}
+"""What each figure shows, in a sentence or two."""
+FIGURE_NAMES = tuple(CAPTIONS)
 FORMATS = (".svg", ".png", ".csv")
 """File formats of each figure: two drawings and its numbers."""
 
