@@ -300,10 +300,15 @@ class Session:
         found = self.machine.polls(self.launch)
         if not found:
             return None
-        entry = self.machine.programs[self.launch.image].address + self.start.entry
-        stops = self.machine.heed == "stop"
+        machine, kernel = self.machine, self.launch.kernel
         follower = Follower(
-            self.machine.memory, entry, found, left_out=self.data_only, inner=self.watch, stops=stops
+            machine.memory,
+            kernel,
+            machine.programs[self.launch.image].address + self.start.entry,
+            found,
+            left_out=self.data_only,
+            inner=self.watch,
+            stops=machine.heed == "stop",
         )
         self.watch = follower
         return follower

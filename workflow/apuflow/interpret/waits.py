@@ -27,22 +27,22 @@ _UNRESERVED: Final = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_
 
 
 class WaitsForOthers(EngineError):
-    """Wavefronts wait in a loop until another workgroup has written.
+    """A kernel's wavefronts wait in a loop until another workgroup has written.
 
     Attributes:
-        loop: bytes from the kernel's first instruction to the loop's.
+        kernel: its name. loop: bytes from its first one to the loop's.
     """
 
-    def __init__(self, loop: int) -> None:
-        self.loop = loop
-        super().__init__(f"wavefronts wait for other workgroups (loop at offset {loop:#x})")
+    def __init__(self, kernel: str, loop: int) -> None:
+        self.kernel, self.loop = kernel, loop
+        super().__init__(f"it waits for other workgroups (loop at offset {loop:#x})")
 
 
 class Follower:
     """Watches which workgroups poll and write each word of memory, until one waits.
 
     Args:
-        entry: address of the kernel. polls: by the instructions' addresses.
+        kernel, entry: its name and address. polls: by the instructions' addresses.
         left_out: addresses of instructions whose data is not computed.
         inner: is told all that happens.
         stops: WaitsForOthers is raised where a wavefront waits.
@@ -57,6 +57,7 @@ class Follower:
     def __init__(
         self,
         memory: Memory,
+        kernel: str,
         entry: int,
         polls: Mapping[int, Poll],
         *,
@@ -65,7 +66,7 @@ class Follower:
         stops: bool = False,
     ) -> None:
         self.loop: int | None = None
-        self._memory, self._entry, self._polls = memory, entry, polls
+        self._memory, self._kernel, self._entry, self._polls = memory, kernel, entry, polls
         self._left_out, self._inner, self._stops = left_out, inner, stops
         self.numbered = {address: (n, each.unchanged) for n, (address, each) in enumerate(polls.items(), 1)}
         self.writers, self.readers, self.numbers = (_zeros(memory.end // 4 + 1) for _ in range(3))
@@ -82,7 +83,7 @@ class Follower:
         """A wavefront waits at a poll; raises WaitsForOthers if the launch is to stop."""
         self.loop = list(self._polls.values())[number - 1].loop - self._entry
         if self._stops:
-            raise WaitsForOthers(self.loop)
+            raise WaitsForOthers(self._kernel, self.loop)
 
     def block(self, instructions: Sequence[Instruction], waves: Waves) -> None:
         """Tell the inner watch."""
