@@ -8,7 +8,7 @@ chapter 9.6). Whether other workgroups write there only a run can tell (:mod:`ap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from apuflow.interpret.atomics import operation
@@ -158,6 +158,8 @@ class _Loop:
 
     head: int
     blocks: Mapping[int, Straight]
+    decided: dict[int, set[int]] = field(default_factory=dict)
+    """By a block, blocks of the loop that the branch at its end decides about."""
 
     def polls(self) -> Iterator[Known]:
         """Memory instructions at an address that stays, whose value may end the loop."""
@@ -180,10 +182,11 @@ class _Loop:
     def _flow(self, at_head: int, transfer: Callable[[int, Known, int], int]) -> tuple[dict[int, int], int]:
         """Follow registers through a turn: what holds before each instruction, and at the next turn."""
         begin = {self.head: at_head}
-        ends, left = 0, [self.head]
+        ends, left = 0, {self.head}
         before: dict[int, int] = {}
         while left:
-            leader = left.pop()
+            leader = min(left)
+            left.remove(leader)
             state = begin[leader]
             for each in self.blocks[leader].known:
                 before[each.found.address] = state
@@ -193,7 +196,7 @@ class _Loop:
                     ends |= state
                 elif goal in self.blocks and (goal not in begin or state | begin[goal] != begin[goal]):
                     begin[goal] = state | begin.get(goal, 0)
-                    left.append(goal)
+                    left.add(goal)
         return before, ends
 
     def _changing(self) -> dict[int, int]:
@@ -219,9 +222,9 @@ class _Loop:
         while True:
             before, ends = self._flow(at_head, after)
             dependent = [leader for leader in self.blocks if self._branches_on(leader, before)]
-            more = set[int]().union(*(self._depends_on(leader) for leader in dependent)) - under
-            if any(self._leaves(leader) for leader in (*dependent, *under, *more)):
+            if any(self._leaves(leader) for leader in (*dependent, *under)):
                 return True, before
+            more = set[int]().union(*map(self._decided_by, dependent)) - under
             if not more and ends | at_head == at_head:
                 return False, before
             under |= more
@@ -232,10 +235,11 @@ class _Loop:
         last = self.blocks[leader].known[-1]
         return len(self.blocks[leader].after) == 2 and bool(last.does.reads & dependent[last.found.address])
 
-    def _depends_on(self, leader: int) -> set[int]:
-        """Blocks of the loop that a branch at the end of one decides about."""
-        one, other = (self._reached(goal) for goal in self.blocks[leader].after)
-        return one ^ other
+    def _decided_by(self, leader: int) -> set[int]:
+        if leader not in self.decided:
+            one, other = map(self._reached, self.blocks[leader].after)
+            self.decided[leader] = one ^ other
+        return self.decided[leader]
 
     def _reached(self, goal: int) -> set[int]:
         found, left = set[int](), [goal]
