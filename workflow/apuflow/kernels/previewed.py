@@ -123,7 +123,7 @@ def _traced(
             f"kernel {error.kernel} waits for other workgroups (loop at offset {error.loop:#x}): its number "
             "of instructions depends on time, which the preview cannot tell",
             file=paths.workload_file(program.name),
-            remedy="run it on engine gem5-kernels",
+            remedy="run it on engine gem5-kernels alone",
         ) from None
 
 
