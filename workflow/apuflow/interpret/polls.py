@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from apuflow.core.errors import EngineError
 from apuflow.interpret.atomics import operation
 from apuflow.interpret.effects import EXEC_BITS, Effects, bits, effects
 from apuflow.interpret.encodings import VECTOR, Instruction, Program
@@ -49,7 +50,10 @@ def polls(program: Program, entry: int, accumulation: int) -> Mapping[int, Poll]
         entry: address of the kernel's first instruction.
         accumulation: number of the first accumulation register.
     """
-    blocks = graph(program, entry, lambda found: _effects(found, accumulation))
+    try:
+        blocks = graph(program, entry, lambda found: _effects(found, accumulation))
+    except EngineError:  # code that never runs may be anything
+        return {}
     if blocks is None or not any(_may_poll(each.found) for block in blocks.values() for each in block.known):
         return {}
     found: dict[int, Poll] = {}
@@ -88,9 +92,8 @@ def _effects(found: Instruction, accumulation: int) -> Effects | None:
     if _kind(found) == "atomic":
         return _returning(found)
     if found.encoding == "scratch":
-        width = width_of(found.name.partition("_")[2].partition("_")[2])
-        loads = width is not None and "load" in found.name
-        return Effects(writes=bits(VECTOR + found.target, max(1, width.size // 4)) if loads and width else 0)
+        width = width_of(found.name.partition("_load_")[2])
+        return Effects(writes=bits(VECTOR + found.target, max(1, width.size // 4)) if width else 0)
     return Effects()
 
 
