@@ -81,7 +81,7 @@ class Device:
         os.ftruncate(self.descriptor, BYTES)
         self._map = mmap.mmap(self.descriptor, BYTES)
         self._memory = Memory({}, np.frombuffer(self._map, np.uint8), BASE, distinct=True)
-        self._machine = Machine({}, [], self._memory, self.library)
+        self._machine = Machine({}, [], self._memory, self.library, heed="note")
         self._snapshots = Snapshots(self._view, self._owner, self.journal, self.choice.execute)
         self._allocations: dict[int, Allocation] = {}
         self._modules: list[Module] = []
@@ -297,15 +297,17 @@ class Device:
         )
         began = time.monotonic()
         try:
-            done = self._machine.run(launch, limit=self.choice.limit).total
+            done = self._machine.run(launch, limit=self.choice.limit)
         except EngineError as error:
             error.message = f"launch {self.journal.count}: {named_lines(error.message, self._code_places())}"
             if isinstance(error, OutOfBounds):
                 error.remedy = self._remedy(error.message, asked)
             raise
         self.journal.seconds += time.monotonic() - began
-        self.journal.instructions += done
-        return done
+        self.journal.instructions += done.total
+        if done.waits is not None:
+            self.journal.waiting[asked.kernel.name] = done.waits
+        return done.total
 
     def _remedy(self, message: str, asked: Asked) -> str:
         """What to do about an access outside of memory."""

@@ -152,6 +152,7 @@ class Journal:
         count: of all launches, those included that are not recorded.
         instructions, seconds: of the execution of all launches.
         refused: launches that the GPU does not take, in words.
+        waiting: kernels that wait for other workgroups, and where the loop is (``Executed.waits``).
         addresses: of the GPU's memory: the first, and the one behind the last.
     """
 
@@ -161,4 +162,5 @@ class Journal:
     instructions: int = 0
     seconds: float = 0.0
     refused: list[str] = field(default_factory=list)
+    waiting: dict[str, int] = field(default_factory=dict)
     addresses: tuple[int, int] = (0, 0)

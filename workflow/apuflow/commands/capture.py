@@ -143,6 +143,8 @@ def capture(
         typer.echo(f"they stand for {many(stand_for, 'launch', 'launches')}{_shares(journal)}")
     for path in files:
         typer.echo(f"  {path}")
+    for waits, loop in journal.waiting.items():
+        typer.echo(f"no preview: kernel {waits} waits for other workgroups (loop at offset {loop:#x})")
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
 
 

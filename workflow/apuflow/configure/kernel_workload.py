@@ -106,6 +106,7 @@ class KernelsWork(Work):
 
         Raises:
             TooLong: they are more. EngineError: they cannot be executed.
+            NotModelled: a kernel waits for other workgroups.
         """
         _previewed(self, compute_units, gfx, total)
 

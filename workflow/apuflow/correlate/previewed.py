@@ -12,6 +12,7 @@ from apuflow.ask import api, question
 from apuflow.configure import option_rules
 from apuflow.configure.kernel_workload import KernelsWork
 from apuflow.configure.point import Point
+from apuflow.core.errors import NotModelled
 from apuflow.core.record import ReleaseFacts
 from apuflow.correlate.measured import Measurement
 from apuflow.correlate.modelled import LeftOut, Modelled, bytes_of, clock_of, shape_of, works_of
@@ -93,6 +94,8 @@ def by_preview(
         except TooLong:
             too_long.append(one)
             yield LeftOut(one, _BEYOND)
+        except NotModelled as error:
+            yield LeftOut(one, error.message)
         else:
             yield _second(one, work, point)
 

@@ -7,6 +7,7 @@ import hashlib
 import platform
 import shutil
 import subprocess
+from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from apuflow.interpret.blocks import Block
 from apuflow.interpret.encodings import Program
 from apuflow.interpret.native_ops import MOVER, OP, Encoder
 from apuflow.interpret.state import Waves
+from apuflow.interpret.waits import Follower
 
 SOURCES: Final = Path(__file__).with_name("native")
 FLAGS: Final = (
@@ -63,6 +65,8 @@ class _Waves(ctypes.Structure):
         ),
         *((name, ctypes.c_int64) for name in ("base", "bytes", "lds_bytes", "lds_stride")),
         *((name, ctypes.c_int64) for name in ("count", "registers", "accumulation", "full")),
+        *((name, ctypes.c_void_p) for name in ("writers", "readers", "numbers", "marks")),
+        ("waits", ctypes.c_int64),
     )
 
 
@@ -150,6 +154,8 @@ class NativeProgram:
         self._table = np.zeros(64, BLOCK)
         self._kept: list[Any] = []
         self.blocks: list[Block] = []
+        self.polls: Mapping[int, tuple[int, bool]] = {}
+        """Of the kernel that runs (``Follower.numbered``)."""
         self._movers = np.zeros(0, MOVER)
         self._given = _Program(0, _address(self._numbers), 0, program.address, len(program.words))
         self._moved()
@@ -164,6 +170,8 @@ class NativeProgram:
         if len(self.blocks) == len(self._table):
             self._table = np.concatenate([self._table, np.zeros(len(self._table), BLOCK)])
         ops = np.array([self._encoder.row(found) for found in block.stepped] or np.zeros(0, OP), OP)
+        for op, found in zip(ops, block.stepped, strict=True):
+            op["poll"], op["unchanged"] = self.polls.get(found.address, (0, False))
         last = block.instructions[-1]
         after = last.address + last.size
         row = self._table[len(self.blocks)]
@@ -183,6 +191,9 @@ class NativeProgram:
             self._library.run(ctypes.addressof(given), ctypes.addressof(self._given), ctypes.addressof(state))
         )
         waves.full = bool(given.full)
+        if given.waits:
+            _follower(waves).found(given.waits)
+            given.waits = 0
         return status
 
     def block(self, address: int) -> Block:
@@ -194,6 +205,11 @@ class NativeProgram:
         counts = self._table["executions"][: len(self.blocks)].tolist()
         self._table["executions"] = 0
         return list(zip(self.blocks, counts, strict=True))
+
+
+def _follower(waves: Waves) -> Follower:
+    assert isinstance(waves.watch, Follower)
+    return waves.watch
 
 
 def waves_of(waves: Waves) -> Any:
@@ -215,10 +231,20 @@ def waves_of(waves: Waves) -> Any:
                 len(memory.bytes),
             ),
             *(lds.size, lds.stride, len(waves), len(waves.v), waves.accumulation, 0),
+            *_followed(waves),
         )
         waves.told = (waves.exec, waves.scc)
     elif waves.told is None or waves.told[0] is not waves.exec or waves.told[1] is not waves.scc:
         waves.exec, waves.scc = map(np.ascontiguousarray, (waves.exec, waves.scc))
         given.exec, given.scc = _address(waves.exec), _address(waves.scc)
         waves.told = (waves.exec, waves.scc)
+    if given.writers and _follower(waves).loop is not None:  # it knows enough
+        given.writers = 0
     return given
+
+
+def _followed(waves: Waves) -> tuple[int, ...]:
+    if waves.watch is None:
+        return (0,) * 5
+    tables = _follower(waves).tables
+    return (*map(_address, (*tables, waves.lds.marks)), 0)

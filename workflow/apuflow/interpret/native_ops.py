@@ -31,7 +31,8 @@ OP: Final = np.dtype(
             (name, "i4")
             for name in ("bytes", "signs", "half", "returns", "scalar_base", "accumulates", "spread")
         ),
-        *((name, "i4") for name in ("offset", "second_offset", "registers", "accumulated")),
+        *((name, "i4") for name in ("offset", "second_offset")),
+        *((name, "i4") for name in ("poll", "unchanged", "registers", "accumulated")),
     ]
 )
 MOVER: Final = np.dtype(

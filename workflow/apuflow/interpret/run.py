@@ -17,9 +17,11 @@ from apuflow.interpret.blocks import Block, compile_block
 from apuflow.interpret.encodings import Instruction, Program
 from apuflow.interpret.image import Image, Start
 from apuflow.interpret.native import Library, NativeProgram
+from apuflow.interpret.polls import Poll, polls
 from apuflow.interpret.pool import Pool
 from apuflow.interpret.slices import data_only
 from apuflow.interpret.state import LANES, Bits, Lds, Memory, Place, Watch, Waves
+from apuflow.interpret.waits import Follower, Heed
 
 Extent = tuple[int, int, int]
 BATCH: Final = 256
@@ -66,11 +68,14 @@ class Executed:
     Attributes:
         instructions: how often each ran, in wavefronts.
         workgroups, wavefronts: that were started.
+        waits: bytes from the kernel's first one to a loop in which wavefronts wait for other workgroups.
+            None: there is none, or nobody heeds them.
     """
 
     instructions: Mapping[Instruction, int]
     workgroups: int
     wavefronts: int
+    waits: int | None = None
 
     @property
     def total(self) -> int:
@@ -97,6 +102,7 @@ class Machine:
         images: code objects.
         memory: where all of it goes; None: memory of its own.
         library: the compiled executor; None: NumPy executes everything.
+        heed: what to do about launches whose wavefronts wait for other workgroups.
     """
 
     def __init__(
@@ -105,8 +111,9 @@ class Machine:
         images: Sequence[Image],
         memory: Memory | None = None,
         library: Library | None = None,
+        heed: Heed = "no",
     ) -> None:
-        self._library = library
+        self._library, self.heed = library, heed
         self._native: dict[int, NativeProgram] = {}
         self.images = list(images)
         sizes = dict(buffers)
@@ -124,6 +131,7 @@ class Machine:
         self.memory = memory
         self.programs = [self._program(number) for number in range(len(images))]
         self._data_only: dict[tuple[int, str], frozenset[int]] = {}
+        self._polls: dict[tuple[int, str], Mapping[int, Poll]] = {}
 
     def load(self, image: Image) -> Place:
         """One more code object, whose number is that of those before it; where it lies."""
@@ -167,6 +175,7 @@ class Machine:
 
         Raises:
             EngineError: an unknown instruction or kernel, an access outside of buffers, a launch without end.
+            WaitsForOthers: its wavefronts wait for other workgroups, and such launches are to stop.
         """
         image = self.images[launch.image]
         if launch.kernel not in image.kernels:
@@ -194,6 +203,16 @@ class Machine:
             program, start = self.programs[launch.image], self.images[launch.image].kernels[launch.kernel]
             self._data_only[key] = data_only(program, _entry(program, start), start.accumulation)
         return self._data_only[key]
+
+    def polls(self, launch: Launch) -> Mapping[int, Poll]:
+        """Where the kernel's wavefronts may wait for other workgroups; nowhere if nobody heeds it."""
+        if self.heed == "no":
+            return {}
+        key = launch.image, launch.kernel
+        if key not in self._polls:
+            program, start = self.programs[launch.image], self.images[launch.image].kernels[launch.kernel]
+            self._polls[key] = polls(program, _entry(program, start), start.accumulation)
+        return self._polls[key]
 
     def native(self, image: int) -> NativeProgram | None:
         """The blocks of a code object that the compiled executor knows; None: there is none."""
@@ -261,8 +280,10 @@ class Session:
         program = self.machine.programs[self.launch.image]
         plain = not (self.watch or self.defects or self.data_only)
         native = self.machine.native(self.launch.image) if plain else None
+        follower = self._follower()
         if native:
             native.executions()
+            native.polls = follower.numbered if follower else {}
         batches = self._batches(iter(workgroups), image.isa)
         pool = Pool(self, program, _entry(program, self.start), batches, native)
         with np.errstate(all="ignore"):
@@ -272,7 +293,25 @@ class Session:
         for block, times in ran:
             for found in block.instructions if times else ():
                 counts[found] = counts.get(found, 0) + times
-        return Executed(counts, self.groups, self.waves)
+        return Executed(counts, self.groups, self.waves, follower.loop if follower else None)
+
+    def _follower(self) -> Follower | None:
+        """What looks for wavefronts that wait for other workgroups, where some may."""
+        found = self.machine.polls(self.launch)
+        if not found:
+            return None
+        machine, kernel = self.machine, self.launch.kernel
+        follower = Follower(
+            machine.memory,
+            kernel,
+            machine.programs[self.launch.image].address + self.start.entry,
+            found,
+            left_out=self.data_only,
+            inner=self.watch,
+            stops=machine.heed == "stop",
+        )
+        self.watch = follower
+        return follower
 
     def _batches(self, workgroups: Iterator[Extent], isa: str) -> Iterator[Waves]:
         per_group = -(-math.prod(self.launch.workgroup) // LANES)
@@ -299,6 +338,8 @@ class Session:
         active, group = active[begins], group[begins]
         items = (items[0][begins], items[1][begins], items[2][begins])
         lds.numbers = [tuple(map(int, each)) for each in numbers]
+        across, down, _ = workgroups(launch.grid, launch.workgroup)
+        lds.marks = (numbers @ np.array([1, across, across * down]) + 1).astype(np.int32)
         lds.live = np.bincount(group, minlength=groups)
         count = len(group)
         s = np.zeros((128, count), np.uint32)

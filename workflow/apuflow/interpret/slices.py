@@ -7,6 +7,7 @@ control flow graph. A write where EXEC has few lanes ends a value's life only fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -14,7 +15,7 @@ from apuflow.interpret.effects import EXEC_BITS, Effects, bits, effects
 from apuflow.interpret.encodings import VECTOR, Instruction, Program
 from apuflow.interpret.state import EXEC
 
-_ENDS: Final = ("s_endpgm", "s_endpgm_saved")
+_ENDS: Final = ("s_endpgm", "s_endpgm_saved", "s_setpc_b64")
 _JUMPS: Final = ("s_setpc_b64", "s_swappc_b64", "s_call_b64", "s_cbranch_g_fork", "s_cbranch_i_fork")
 _SCALARS: Final = (1 << VECTOR) - 1
 _NARROWS: Final = ("s_and_saveexec", "s_andn1_saveexec", "s_and_wrexec", "s_andn1_wrexec", "v_cmpx")
@@ -23,7 +24,7 @@ _MOST: Final = 50_000
 """Instructions of the longest kernel that is examined; all of a longer one runs."""
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """Of an instruction: it, what it does, and how it changes EXEC: lanes that are active may become more."""
 
     found: Instruction
@@ -32,15 +33,16 @@ class _Known(NamedTuple):
 
 
 @dataclass
-class _Block:
+class Straight:
     """Instructions with one way through them.
 
     Attributes:
+        known: they. after: addresses of the blocks that may follow.
         full: at each, whether all lanes that began are active.
         near, far: registers that live at its begin, read with no more lanes active, and with others.
     """
 
-    known: list[_Known]
+    known: list[Known]
     after: list[int]
     full: list[bool] = field(default_factory=list)
     near: int = 0
@@ -57,7 +59,7 @@ def data_only(program: Program, entry: int, accumulation: int) -> frozenset[int]
         entry: address of the kernel's first instruction.
         accumulation: number of the first accumulation register.
     """
-    blocks = _graph(program, entry, accumulation)
+    blocks = graph(program, entry, lambda found: _effects(found, accumulation))
     if blocks is None:
         return frozenset()
     _find_full(blocks, entry)
@@ -70,19 +72,25 @@ def data_only(program: Program, entry: int, accumulation: int) -> frozenset[int]
     return frozenset(every - needed)
 
 
-def _graph(program: Program, entry: int, accumulation: int) -> dict[int, _Block] | None:
-    """Blocks by their first address."""
-    code: dict[int, _Known] = {}
+def _effects(found: Instruction, accumulation: int) -> Effects | None:
+    return None if found.name in _JUMPS else effects(found, accumulation)
+
+
+def graph(
+    program: Program, entry: int, effects_of: Callable[[Instruction], Effects | None]
+) -> dict[int, Straight] | None:
+    """A kernel's blocks by their first address; None: an instruction's effects are not known."""
+    code: dict[int, Known] = {}
     goals: dict[int, list[int]] = {}
     leaders, left = {entry}, [entry]
     while left:
         address = left.pop()
         while address not in code:
             found = program.at(address)
-            does = None if found.name in _JUMPS else effects(found, accumulation)
+            does = effects_of(found)
             if does is None or len(code) > _MOST:
                 return None
-            code[address] = _Known(found, does, bool(does.writes & EXEC_BITS) and not _narrows(found))
+            code[address] = Known(found, does, bool(does.writes & EXEC_BITS) and not _narrows(found))
             following = address + found.size
             if found.name in _ENDS:
                 goals[address] = []
@@ -97,16 +105,16 @@ def _graph(program: Program, entry: int, accumulation: int) -> dict[int, _Block]
     return {leader: _block(leader, code, goals, leaders) for leader in leaders}
 
 
-def _block(leader: int, code: dict[int, _Known], goals: dict[int, list[int]], leaders: set[int]) -> _Block:
-    known: list[_Known] = []
+def _block(leader: int, code: dict[int, Known], goals: dict[int, list[int]], leaders: set[int]) -> Straight:
+    known: list[Known] = []
     address = leader
     while True:
         known.append(code[address])
         if address in goals:
-            return _Block(known, goals[address])
+            return Straight(known, goals[address])
         address += code[address].found.size
         if address in leaders:
-            return _Block(known, [address])
+            return Straight(known, [address])
 
 
 def _narrows(found: Instruction) -> bool:
@@ -118,7 +126,7 @@ def _narrows(found: Instruction) -> bool:
     return found.name == "s_andn2_b64" and found.sources[0] == EXEC
 
 
-def _find_full(blocks: dict[int, _Block], entry: int) -> None:
+def _find_full(blocks: dict[int, Straight], entry: int) -> None:
     """Note where all lanes are active: forward, with the scalar registers that keep such a mask."""
     states: dict[int, tuple[bool, frozenset[int]]] = {entry: (True, frozenset())}
     left = [entry]
@@ -138,7 +146,7 @@ def _find_full(blocks: dict[int, _Block], entry: int) -> None:
                 left.append(goal)
 
 
-def _mask_after(each: _Known, full: bool, saved: frozenset[int]) -> tuple[bool, frozenset[int]]:
+def _mask_after(each: Known, full: bool, saved: frozenset[int]) -> tuple[bool, frozenset[int]]:
     found, writes = each.found, each.does.writes
     was_full = full
     if writes & EXEC_BITS:
@@ -156,7 +164,7 @@ def _mask_after(each: _Known, full: bool, saved: frozenset[int]) -> tuple[bool, 
     return full, kept
 
 
-def _needed(blocks: dict[int, _Block], lds: bool) -> set[int]:
+def _needed(blocks: dict[int, Straight], lds: bool) -> set[int]:
     """Addresses of the slice; ``lds``: it reads what is written to LDS."""
     needed: set[int] = set()
     for block in blocks.values():
@@ -174,7 +182,7 @@ def _needed(blocks: dict[int, _Block], lds: bool) -> set[int]:
     return needed
 
 
-def _backward(block: _Block, near: int, far: int, lds: bool, needed: set[int]) -> tuple[int, int]:
+def _backward(block: Straight, near: int, far: int, lds: bool, needed: set[int]) -> tuple[int, int]:
     """What lives before a block, from what lives behind it; adds the block's part of the slice."""
     for each, full in zip(reversed(block.known), reversed(block.full), strict=True):
         does = each.does

@@ -107,6 +107,11 @@ class Memory:
         self._order.append(self.places[name])
         return self.places[name]
 
+    @property
+    def end(self) -> int:
+        """Bytes up to the end of the last buffer."""
+        return self._end
+
     def remove(self, name: str) -> None:
         """Forget a buffer; no other gets its addresses."""
         place = self.places.pop(name)
@@ -180,6 +185,8 @@ class Lds:
         self.size = size
         self.numbers: list[tuple[int, ...]] = [(number, 0, 0) for number in range(groups)]
         """Of each workgroup, its number in the grid."""
+        self.marks = np.arange(1, groups + 1, dtype=np.int32)
+        """The same as one number, from 1 on."""
         self.live = np.zeros(groups, np.int64)
         """Wavefronts of each workgroup that have not ended."""
         self.stride = -(-size // 16) * 16

@@ -54,19 +54,21 @@ def interpret_list(
     Args:
         objects: code objects by the name that the list gives them; none: the names are paths.
         data: bytes of the list's data file.
-        trace: follow waits and memory accesses of each dispatch.
+        trace: follow waits and memory accesses of each dispatch; one whose number of instructions depends
+            on time is not traced.
         limit: wavefront instructions after which a dispatch is taken for endless.
         total: the same for all dispatches together.
         defects: names of what a gem5 executes otherwise.
         library: the compiled executor.
 
     Raises:
+        WaitsForOthers: wavefronts of a traced dispatch wait for other workgroups.
         EngineError: as :meth:`apuflow.interpret.run.Machine.run` says.
     """
     codes = list(dict.fromkeys(dispatch.object for dispatch in contents.dispatches))
     images = [load_image(objects[str(code)] if objects else code) for code in codes]
     sizes = {buffer.name: buffer.size for buffer in contents.buffers}
-    machine = Machine(sizes, images, library=library)
+    machine = Machine(sizes, images, library=library, heed="stop" if trace else "no")
     for buffer in contents.buffers:
         machine.memory.view(buffer.name)[:] = buffer.contents.values(buffer.size, data)
     put_addresses(machine.memory, contents.pointers, codes)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from apuflow.core import paths
 from apuflow.core.engines import PREVIEW_VERSION
-from apuflow.core.errors import ConfigError
+from apuflow.core.errors import ConfigError, NotModelled
 from apuflow.core.files import write_text
 from apuflow.core.gpus import gpu
 from apuflow.core.matrix import COUNTED, matrix_cycles
@@ -22,6 +22,7 @@ from apuflow.interpret.arithmetic import distinct
 from apuflow.interpret.run import LIMIT
 from apuflow.interpret.state import LANES
 from apuflow.interpret.trace import LINE, Accesses, Traced
+from apuflow.interpret.waits import WaitsForOthers
 from apuflow.kernels.launches import compiled_otherwise
 from apuflow.kernels.metadata import find_kernel, read_kernels
 from apuflow.kernels.program import OwnProgram
@@ -39,7 +40,7 @@ from apuflow.preview.profile import MatrixWork, Profile, Stream
 Array = NDArray[np.int64]
 Chosen = NDArray[np.bool_]
 LINES_OF_PAGE = PAGE // LINE
-_KEPT = "4"
+_KEPT = "5"
 """Version of what is kept of a profile."""
 
 
@@ -82,6 +83,7 @@ def profiles_of(
 
     Raises:
         TooLong: it executes more.
+        NotModelled: a kernel waits for other workgroups.
         EngineError: it cannot be compiled, or the interpreter cannot execute it.
         ConfigError: its contents cannot be made, or a workgroup is not what its kernel is compiled for.
     """
@@ -114,7 +116,15 @@ def _traced(
                 key="launches",
                 remedy="change the launch or the kernel",
             )
-    return traced_program(program, kernels, codes, gfx, limit=limit, total=total)
+    try:
+        return traced_program(program, kernels, codes, gfx, limit=limit, total=total)
+    except WaitsForOthers as error:
+        raise NotModelled(
+            f"kernel {error.kernel} waits for other workgroups (loop at offset {error.loop:#x}): its number "
+            "of instructions depends on time, which the preview cannot tell",
+            file=paths.workload_file(program.name),
+            remedy="run it on engine gem5-kernels alone",
+        ) from None
 
 
 def _profile(parts: Mapping[str, Any]) -> Profile:

@@ -83,6 +83,8 @@ def sampled(machine: Machine, launch: Launch, limit: int) -> Sampled | None:
     deferred = machine.memory.deferred
     if deferred is None or not machine.data_only(launch):
         return None
+    if machine.polls(launch):  # they may wait for workgroups that would not run
+        return None
     deferred.read = False
     parts, moves, code, ran = [], list[_Moves](), set[Instruction](), 0
     for ranges, some in classes:

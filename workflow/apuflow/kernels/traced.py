@@ -49,11 +49,12 @@ def traced_program(
         limit, total: wavefront instructions of a launch and of all launches that are executed at most.
 
     Raises:
+        WaitsForOthers: wavefronts of a launch wait for other workgroups.
         EngineError: as :func:`apuflow.kernels.interpreted.interpret_list` says.
         ConfigError: the contents of a buffer that addresses depend on cannot be made.
     """
     images = [load_image(codes[code]) for code in program.codes]
-    machine = Machine({buffer.name: buffer.size for buffer in program.buffers}, images)
+    machine = Machine({buffer.name: buffer.size for buffer in program.buffers}, images, heed="stop")
     put_addresses(machine.memory, program.pointers, program.codes)
     machine.memory.deferred = Deferred(machine.memory, dict(_fills(program, machine.memory)))
     try:

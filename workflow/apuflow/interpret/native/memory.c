@@ -102,9 +102,40 @@ static void save_lanes(struct waves *waves, const struct op *op, uint8_t *store,
     }
 }
 
+/* Whether a workgroup accesses a word that another has accessed in the other way; notes it in its own way. */
+static int met(int32_t *own, const int32_t *other, int64_t word, int32_t mark)
+{
+    own[word] = own[word] == 0 || own[word] == mark ? mark : -1;
+    return other[word] != 0 && other[word] != mark;
+}
+
+static void polled(struct waves *waves, const struct op *op, int64_t place, int64_t lane)
+{
+    int32_t mark = waves->marks[waves->group[lane / LANES]];
+    for (int64_t word = place >> 2; word <= (place + op->bytes - 1) >> 2; word++) {
+        waves->numbers[word] = op->poll;
+        if (met(waves->readers, waves->writers, word, mark))
+            waves->waits = op->poll;
+    }
+}
+
+static void written(struct waves *waves, int64_t place, int64_t bytes, int64_t lane)
+{
+    int32_t mark = waves->marks[waves->group[lane / LANES]];
+    for (int64_t word = place >> 2; word <= (place + bytes - 1) >> 2; word++)
+        if (met(waves->writers, waves->readers, word, mark))
+            waves->waits = waves->numbers[word];
+}
+
+static int follows(const struct waves *waves, const struct op *op) { return waves->writers && op->spread == 4; }
+
 static int load_memory(struct waves *waves, const struct op *op)
 {
     const int64_t *places = addresses(waves, op, op->bytes);
+    if (places && op->poll && follows(waves, op))
+        for (int64_t i = 0; i < waves->count * LANES; i++)
+            if (waves->exec[i])
+                polled(waves, op, places[i], i);
     if (places)
         load_lanes(waves, op, waves->memory, places, data_register(waves, op, op->target));
     return places != NULL;
@@ -113,6 +144,10 @@ static int load_memory(struct waves *waves, const struct op *op)
 static int store_memory(struct waves *waves, const struct op *op)
 {
     const int64_t *places = addresses(waves, op, op->bytes);
+    if (places && follows(waves, op))
+        for (int64_t i = 0; i < waves->count * LANES; i++)
+            if (waves->exec[i])
+                written(waves, places[i], op->bytes, i);
     if (places)
         save_lanes(waves, op, waves->memory, places, data_register(waves, op, op->source[1].number));
     return places != NULL;
@@ -146,6 +181,7 @@ static void change_lanes(struct waves *waves, const struct op *op, uint8_t *stor
     int64_t lanes = waves->count * LANES, words = op->bytes / 4;
     const uint32_t *a = waves->v + first * lanes, *b = waves->v + second * lanes;
     uint32_t *goal = waves->v + op->target * lanes;
+    int follows = store == waves->memory && waves->writers;
     for (int64_t i = 0; i < lanes; i++) {
         if (!waves->exec[i])
             continue;
@@ -156,6 +192,14 @@ static void change_lanes(struct waves *waves, const struct op *op, uint8_t *stor
             x |= (uint64_t)a[i + lanes] << 32, y |= (uint64_t)b[i + lanes] << 32;
         uint64_t value = does(old, x, y);
         memcpy(at, &value, (size_t)op->bytes);
+        if (follows) {
+            uint64_t now = 0;
+            memcpy(&now, at, (size_t)op->bytes);
+            if (op->poll && (now == old || !op->unchanged))
+                polled(waves, op, at - store, i);
+            if (now != old)
+                written(waves, at - store, op->bytes, i);
+        }
         if (op->returns) {
             goal[i] = (uint32_t)old;
             if (words == 2)

@@ -23,6 +23,10 @@ struct waves {
     int64_t lds_bytes, lds_stride; /* of a workgroup */
     int64_t count, registers, accumulation;
     int64_t full; /* every lane is active */
+    /* apuflow.interpret.waits.Follower: who has accessed each word of memory; NULL: nobody wants to know. */
+    int32_t *writers, *readers, *numbers;
+    const int32_t *marks; /* of each workgroup */
+    int64_t waits; /* number of a poll at which a wavefront waits for another workgroup; 0: none does */
 };
 
 enum kind { NOTHING, CONSTANT, SCALAR, VECTOR };
@@ -48,6 +52,7 @@ struct op {
     int32_t mover; /* DPP: number of a mover, from 1 */
     int32_t bytes, signs, half, returns, scalar_base, accumulates, spread; /* of memory instructions */
     int32_t offset, second_offset;
+    int32_t poll, unchanged; /* number of a poll; whether only lanes that leave memory as it was wait */
     int32_t registers, accumulated; /* it touches vector and accumulation registers below these numbers */
 };
 
