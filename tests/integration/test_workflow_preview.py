@@ -90,9 +90,6 @@ def test_touching_code_or_cloning_again_repeats_nothing(finished: Path) -> None:
     ("target", "expected"),
     [
         ("results/quickstart/softmx_fwd.csv", ["no workload of this name", "softmax_fwd"]),
-        ("results/nosuchsweep/softmax_fwd.csv", ["unknown sweep", "quickstart"]),
-        ("results/quickstart/figures/nosuch.svg", ["no such figure", "speedup"]),
-        ("results/default/softmax_fwd.csv", ["directly in results/", "leave 'default/' out"]),
         ("results/../softmax_fwd.csv", ["no result has this name", "did you mean results/softmax_fwd.csv?"]),
     ],
 )
@@ -107,11 +104,10 @@ def test_an_unknown_target_is_refused_with_what_is_known(
     assert not (project / "results").exists()
 
 
-@pytest.mark.parametrize("target", [SOFTMAX, "results/quickstart/report.html"])
-def test_a_mistake_in_a_sweep_stops_before_anything_runs(project: Path, target: str) -> None:
+def test_a_mistake_in_a_sweep_stops_before_anything_runs(project: Path) -> None:
     sweep = project / "configs/sweeps/quickstart.yaml"
     sweep.write_text(sweep.read_text() + "\noptions: {num-tccs: 3}\n")
-    done = run(project, target)
+    done = run(project, "results/quickstart/report.html")
     assert done.returncode != 0
     assert "num-tccs" in done.stderr and "quickstart.yaml" in done.stderr
     assert "Traceback" not in done.stderr

@@ -41,6 +41,20 @@ def test_a_result_that_no_rule_makes_is_refused_with_the_nearest(target: str, ne
     assert str(caught.value.remedy).startswith(f"did you mean {near}? ")
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("results/nosuchsweep/softmax_fwd.csv", ["unknown sweep", "quickstart"]),
+        ("results/quickstart/figures/nosuch.svg", ["no such figure", "speedup"]),
+        ("results/default/softmax_fwd.csv", ["directly in results/", "leave 'default/' out"]),
+    ],
+)
+def test_a_result_that_no_sweep_has_is_refused_with_what_is_known(target: str, expected: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        targets.check_targets(Campaign(ROOT), [target])
+    assert all(text in str(caught.value) for text in expected), caught.value
+
+
 def test_an_absolute_path_is_answered_with_the_path_inside_of_the_project() -> None:
     with pytest.raises(ConfigError) as caught:
         targets.refuse_unknown(Campaign(ROOT), f"{ROOT}/results/quickstart/softmax_fwd.csv")
