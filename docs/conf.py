@@ -115,25 +115,25 @@ class Metrics(Directive):
 
 
 def _counters() -> Iterator[Sequence[str]]:
-    yield from (("name", "unit", "meaning", "gem5 statistics"), ["---"] * 4)
+    yield from (("name", "meaning", "unit", "gem5 statistics"), ["---"] * 4)
     dumps = {"sum": "", "last": " (of the last dump)", "max": " (largest of the dumps)"}
     for row in COUNTERS:
         places = f"`{row.stats}`" if row.stats else "computed"
-        yield f"`{row.name}`", row.unit, row.meaning + dumps[row.aggregate], places
+        yield f"`{row.name}`", row.meaning + dumps[row.aggregate], row.unit, places
 
 
 def _quantities() -> Iterator[Sequence[str]]:
-    yield from (("name", "formula", "meaning"), ["---"] * 3)
+    yield from (("name", "meaning", "formula"), ["---"] * 3)
     for row in QUANTITIES:
-        yield f"`{row.name}`", f"`{row.formula}`", row.meaning
+        yield f"`{row.name}`", row.meaning, f"`{row.formula}`"
 
 
 def _metrics(group: str) -> Iterator[Sequence[str]]:
-    yield from (("name", "unit", "formula", "range", "meaning"), ["---"] * 5)
+    yield from (("name", "meaning", "unit", "range", "formula"), ["---"] * 5)
     for row in METRICS:
         if row.group == group:
             caveat = f". *{row.caveat}*" if row.caveat else ""
-            yield f"`{row.name}`", row.unit, f"`{row.formula}`", _range(row), row.meaning + caveat
+            yield f"`{row.name}`", row.meaning + caveat, row.unit, _range(row), f"`{row.formula}`"
 
 
 def _range(metric: Metric) -> str:
@@ -186,7 +186,8 @@ class Gallery(Directive):
 
 
 def _parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
-    """The nodes of generated Markdown."""
+    """The nodes of generated Markdown, which the next build writes anew: the code may have changed."""
+    directive.state.document.settings.env.note_reread()
     container = nodes.section()
     container.document = directive.state.document
     directive.state.nested_parse(lines, directive.content_offset, container)  # type: ignore[arg-type]
