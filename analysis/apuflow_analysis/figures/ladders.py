@@ -5,7 +5,7 @@ Figures have ``x`` as all others do; it has no meaning here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -61,10 +61,10 @@ def latency(frame: pd.DataFrame, *, x: str | None = None, where: Where = None) -
             }
             panel.plot(line["across"], line["value"], marker="o", **look)
         first = own.iloc[0]
-        for level in ("tcp", "tcc"):
-            _mark(panel, float(first[f"{level}_bytes"]), level.upper())
+        sizes = {"TCP": first["tcp_bytes"], "TCC": first["tcc_bytes"]}
         if (own["stride"] == ladders.PAGE).any():
-            _mark(panel, float(first["tlb_bytes"]), "L1 TLB")
+            sizes["L1 TLB"] = first["tlb_bytes"]
+        _marks(panel, sizes)
         _published_steps(panel, own)
         _size_axis(panel, name)
         panel.set_ylim(bottom=0)
@@ -102,8 +102,8 @@ def bandwidth(frame: pd.DataFrame, *, x: str | None = None, where: Where = None)
             look = {"color": _STREAMS[str(quantity)], "linestyle": _dash(rows, str(engine))}
             panel.plot(line["across"], line["value"], marker="o", **look)
         first = own.iloc[0]
-        _mark(panel, float(first["num_compute_units"] * first["tcp_bytes"]), "TCPs")
-        _mark(panel, float(first["tcc_bytes"]), "TCC")
+        tcps = first["num_compute_units"] * first["tcp_bytes"]
+        _marks(panel, {"TCPs": tcps, "TCC": first["tcc_bytes"]})
         _size_axis(panel, name)
         panel.set_yscale("log")
         plot.log_ticks(panel.yaxis, *panel.get_ylim())
@@ -196,11 +196,13 @@ def _engine_legend(rows: pd.DataFrame) -> Iterator[tuple[str, Artist]]:
         yield engine, Line2D([], [], color="#444444", linestyle=_dash(rows, engine))
 
 
-def _mark(panel: Axes, size: float, text: str) -> None:
-    panel.axvline(size, color="#bbbbbb", linewidth=0.8, zorder=0)
+def _marks(panel: Axes, sizes: Mapping[str, float]) -> None:
+    """A line for each size, with the names of all parts that have it."""
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "rotation": 90, "fontsize": 6}
-    label = f"{text} {format_size(int(size))}"
-    panel.annotate(label, (size, 0.98), ha="right", va="top", color="#777777", **look)
+    for size in dict.fromkeys(sizes.values()):
+        panel.axvline(size, color="#bbbbbb", linewidth=0.8, zorder=0)
+        label = f"{', '.join(name for name in sizes if sizes[name] == size)} {format_size(int(size))}"
+        panel.annotate(label, (size, 0.98), ha="right", va="top", color="#777777", **look)
 
 
 def _size_axis(panel: Axes, name: str) -> None:

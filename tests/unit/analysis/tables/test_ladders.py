@@ -103,6 +103,13 @@ def test_figures_put_published_gpus_beside_the_machine(name: str) -> None:
     assert any(text in ("m", "m, gem5-kernels v24.1") or "m, gem5-kernels" in text for text in texts)
 
 
+def test_parts_of_the_same_size_share_a_label() -> None:
+    rows = walks((64, 0, 102_400), (1024, 0, 204_800), stride=4096)
+    plot = figures.make("latency_ladder", pd.DataFrame(rows))
+    texts = [text.get_text() for text in plot.figure.findobj() if hasattr(text, "get_text")]
+    assert "TCC, L1 TLB 256kB" in texts and "TCC 256kB" not in texts
+
+
 def test_a_table_without_ladders_is_refused() -> None:
     rows = launches("own_square", {"square": 10})
     with pytest.raises(FigureError, match="no point measures this"):
