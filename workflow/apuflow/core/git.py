@@ -60,5 +60,6 @@ def _output(directory: Path, arguments: tuple[str, ...], timeout: float | None) 
     if done.returncode != 0:
         verb = next((word for word in arguments if not word.startswith("-") and "=" not in word), "")
         said = done.stderr.decode(errors="replace").strip().splitlines() or [f"status {done.returncode}"]
-        raise EngineError(f"git {verb}: {said[-1]}", file=directory)
+        fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]  # hints may follow
+        raise EngineError(f"git {verb}: {(fatal or said)[-1]}", file=directory)
     return done.stdout
