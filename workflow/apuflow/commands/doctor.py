@@ -175,7 +175,7 @@ def next_command(release: str, root: Path, *, dnnmark: bool, kernels: bool, prev
         preview: whether Snakemake can run.
     """
     if not preview:
-        return "apuflow ask softmax_fwd num-compute-units=4,16"
+        return "apuflow ask softmax_fwd n=100 num-compute-units=4,16"
     snakemake = f"snakemake --cores {len(os.sched_getaffinity(0))}"
     if dnnmark and _runs(paths.DEFAULT_SWEEP, release, root):
         return f"{snakemake} {paths.table('', 'softmax_fwd')}"
