@@ -7,9 +7,10 @@ and Sphinx' own ``autofunction`` (the Python interface).
 
 from __future__ import annotations
 
+import functools
 import html
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,63 +56,35 @@ html_show_sphinx = False
 smartquotes = False  # -- is an option here, no dash
 
 
-class Commands(Directive):
-    """Every command of ``apuflow``: what it does, its arguments and options, as the program itself says."""
+class Written(Directive):
+    """A table, or a page, that a function of ``WRITTEN`` makes from the code."""
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Parse the generated Markdown in place."""
-        return _parsed(self, list(command_lines("apuflow", typer.main.get_command(build_app()))))
+        return _parsed(self, list(WRITTEN[self.name](*self.arguments)))
 
 
-class LayerKeys(Directive):
-    """What every layer key means, as ``apuflow list keys`` says it."""
-
-    def run(self) -> list[nodes.Node]:
-        """Parse the generated Markdown in place."""
-        rows = [
-            f"| `{fact.key}` | {fact.operation} | {fact.values} | {fact.default or '-'} | {fact.meaning} |"
-            for facts in by_key(layer_keys()).values()
-            for fact in facts
-        ]
-        head = ["| key | layers and operations | values | default | meaning |", "|---|---|---|---|---|"]
-        return _parsed(self, [*head, *rows])
+def _keys() -> Iterator[str]:
+    yield from ("| key | layers and operations | values | default | meaning |", "|---|---|---|---|---|")
+    for facts in by_key(layer_keys()).values():
+        for fact in facts:
+            default = fact.default or "-"
+            yield f"| `{fact.key}` | {fact.operation} | {fact.values} | {default} | {fact.meaning} |"
 
 
-class Options(Directive):
-    """Options of ``apu_se.py`` by group, as ``apuflow list options`` says them."""
-
-    def run(self) -> list[nodes.Node]:
-        """Parse the generated Markdown in place."""
-        return _parsed(self, options_text().splitlines())
+def _figures() -> Iterator[str]:
+    yield from ("| figure | shows | needs |", "|---|---|---|")
+    for row in figures(Mistakes()):
+        yield f"| `{row['figure']}` | {row['what']} | {row['needs']} |"
 
 
-class Suites(Directive):
-    """What each suite holds, beside the totals that others published."""
-
-    def run(self) -> list[nodes.Node]:
-        """Parse the generated Markdown in place."""
-        return _parsed(self, suites_text(ROOT).splitlines())
-
-
-class Figures(Directive):
-    """What each figure shows and needs, as ``apuflow list figures`` says it."""
-
-    def run(self) -> list[nodes.Node]:
-        """Parse the generated Markdown in place."""
-        rows = [f"| `{row['figure']}` | {row['what']} | {row['needs']} |" for row in figures(Mistakes())]
-        return _parsed(self, ["| figure | shows | needs |", "|---|---|---|", *rows])
-
-
-class Metrics(Directive):
-    """A table of counters, quantities, or the metrics of a group."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Parse the generated Markdown in place."""
-        (name,) = self.arguments
-        rows = {"counters": _counters, "quantities": _quantities}.get(name, lambda: _metrics(name))()
-        return _parsed(self, [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows])
+def _measures(name: str) -> Iterator[str]:
+    """Counters, quantities, or the metrics of a group."""
+    groups = {metric.group: functools.partial(_metrics, metric.group) for metric in METRICS}
+    for row in {"counters": _counters, "quantities": _quantities, **groups}[name]():
+        yield " | ".join(cell.replace("|", "\\|") for cell in row)
 
 
 def _counters() -> Iterator[Sequence[str]]:
@@ -139,6 +112,16 @@ def _metrics(group: str) -> Iterator[Sequence[str]]:
 def _range(metric: Metric) -> str:
     high = f"`{metric.high}`" if isinstance(metric.high, str) else f"{metric.high:g}"
     return f"≥{metric.low:g}" if high == "inf" else f"{metric.low:g}–{high}"
+
+
+WRITTEN: dict[str, Callable[..., Iterable[str]]] = {
+    "commands": lambda: command_lines("apuflow", typer.main.get_command(build_app())),
+    "layer-keys": _keys,
+    "options": lambda: options_text().splitlines(),
+    "suites": lambda: suites_text(ROOT).splitlines(),
+    "figures": _figures,
+    "metrics": _measures,
+}
 
 
 UNITS = 'units = {"num-compute-units": [1, 2, 4, 8, 16, 32, 64]}'
@@ -230,10 +213,6 @@ def _plain(text: str | None) -> str:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.add_directive("commands", Commands)
-    app.add_directive("layer-keys", LayerKeys)
-    app.add_directive("options", Options)
-    app.add_directive("suites", Suites)
-    app.add_directive("metrics", Metrics)
-    app.add_directive("figures", Figures)
+    for name in WRITTEN:
+        app.add_directive(name, Written)
     app.add_directive("gallery", Gallery)

@@ -106,6 +106,7 @@ def capture(
     from apuflow.configure.loading import check_new_name
     from apuflow.core import paths
     from apuflow.interpret.native import library
+    from apuflow.interpret.waits import waiting
 
     check_new_name(name, "workload", Path(paths.workload_file(name)), force=force)
     chosen = gpu(gfx, "--gfx") if gfx else None
@@ -143,8 +144,8 @@ def capture(
         typer.echo(f"they stand for {many(stand_for, 'launch', 'launches')}{_shares(journal)}")
     for path in files:
         typer.echo(f"  {path}")
-    for waits, loop in journal.waiting.items():
-        typer.echo(f"no preview: kernel {waits} waits for other workgroups (loop at offset {loop:#x})")
+    for kernel, loop in journal.waiting.items():
+        typer.echo(f"no preview: {waiting(kernel, loop)}")
     typer.echo(f"next: apuflow check-kernels {name} --gfx {journal.gfx}")
 
 

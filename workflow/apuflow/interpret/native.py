@@ -170,8 +170,9 @@ class NativeProgram:
         if len(self.blocks) == len(self._table):
             self._table = np.concatenate([self._table, np.zeros(len(self._table), BLOCK)])
         ops = np.array([self._encoder.row(found) for found in block.stepped] or np.zeros(0, OP), OP)
-        for op, found in zip(ops, block.stepped, strict=True):
-            op["poll"], op["unchanged"] = self.polls.get(found.address, (0, False))
+        if self.polls:
+            for op, found in zip(ops, block.stepped, strict=True):
+                op["poll"], op["unchanged"] = self.polls.get(found.address, (0, False))
         last = block.instructions[-1]
         after = last.address + last.size
         row = self._table[len(self.blocks)]

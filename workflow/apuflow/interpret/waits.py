@@ -38,6 +38,11 @@ class WaitsForOthers(EngineError):
         super().__init__(f"it waits for other workgroups (loop at offset {loop:#x})")
 
 
+def waiting(kernel: str, loop: int) -> str:
+    """That a kernel waits, in words; arguments as ``WaitsForOthers`` has them."""
+    return f"kernel {kernel} waits for other workgroups (loop at offset {loop:#x})"
+
+
 class Follower:
     """Watches which workgroups poll and write each word of memory, until one waits.
 

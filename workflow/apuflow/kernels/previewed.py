@@ -22,7 +22,7 @@ from apuflow.interpret.arithmetic import distinct
 from apuflow.interpret.run import LIMIT
 from apuflow.interpret.state import LANES
 from apuflow.interpret.trace import LINE, Accesses, Traced
-from apuflow.interpret.waits import WaitsForOthers
+from apuflow.interpret.waits import WaitsForOthers, waiting
 from apuflow.kernels.launches import compiled_otherwise
 from apuflow.kernels.metadata import find_kernel, read_kernels
 from apuflow.kernels.program import OwnProgram
@@ -120,8 +120,8 @@ def _traced(
         return traced_program(program, kernels, codes, gfx, limit=limit, total=total)
     except WaitsForOthers as error:
         raise NotModelled(
-            f"kernel {error.kernel} waits for other workgroups (loop at offset {error.loop:#x}): its number "
-            "of instructions depends on time, which the preview cannot tell",
+            f"{waiting(error.kernel, error.loop)}: its number of instructions depends on time, which the "
+            "preview cannot tell",
             file=paths.workload_file(program.name),
             remedy="run it on engine gem5-kernels alone",
         ) from None
