@@ -83,13 +83,15 @@ def test_a_directory_of_two_gem5s_is_refused(tmp_path: Path) -> None:
 
 
 def test_v24_1_against_v24_0() -> None:
-    """The simulated CPU executes fewer instructions, the GPU's work and its counters are equal.
+    """The GPU's work is equal. Other launchers started the kernels, so times differ by some per cent.
 
     gem5 24.1 compares a 64-bit integer with a float constant as the manual says (s_cmp_eq_u64).
     """
     a, b = (of_release(name, "gem5-kernels", ROOT) for name in ("v24.0", "v24.1"))
     found = compare(a, b)
-    assert [each.name for each in found.counters] == ["cpu_instructions"] and found.common == 10
+    assert found.common == found.launchers == 10
+    assert "gpu_cycles" in {each.name for each in found.counters if not each.is_work}
+    assert not [each.name for each in found.counters if each.is_work]
     mended = {each.form for each in found.instructions if (each.a, each.b) == ("wrong", "right")}
     assert {"sopc s_cmp_eq_u64 float0", "sopc s_cmp_lg_u64 float1"} <= mended
 
