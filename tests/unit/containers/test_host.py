@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import os
 import signal
 import subprocess
@@ -43,10 +44,12 @@ def test_words_reach_the_program_unchanged(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_environment_is_the_jobs_own(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this process' only a few are passed on, such as an allocator's library."""
     monkeypatch.setenv("SECRET", "mine")
-    code = "import os; print(os.environ.get('SECRET'), os.environ['HOME'], os.environ['GIVEN'])"
+    monkeypatch.setenv("LD_PRELOAD", _ctypes.__file__)
+    code = "import os; e = os.environ; print(e.get('SECRET'), e['HOME'], e['GIVEN'], e['LD_PRELOAD'])"
     run(sys.executable, "-c", code, env={"GIVEN": "1"})
-    assert (tmp_path / "log").read_text() == f"None {tmp_path / 'home'} 1\n"
+    assert (tmp_path / "log").read_text() == f"None {tmp_path / 'home'} 1 {_ctypes.__file__}\n"
 
 
 def test_a_wall_limit_asks_then_kills_the_whole_tree(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import os
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from apuflow.configure.site import Gem5Build, Image, Mirrors
 from apuflow.containers import found
 from apuflow.core import paths
 from apuflow.core.errors import EngineError
-from apuflow.prepare.builds import starts
+from apuflow.prepare.builds import allocates_slowly, starts
 from apuflow.prepare.doctor import Check, State, Use, check_gem5_ready, examine, ready
 
 
@@ -109,6 +110,18 @@ def test_a_gem5_that_answers_slowly_is_there(tmp_path: Path) -> None:
         file.chmod(0o755)
     assert starts(slow, seconds=0.01) is None
     assert starts(broken) == "libpng.so: not found"
+
+
+def test_a_gem5_that_allocates_slowly_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    assert allocates_slowly(Path("/bin/ls"))
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    assert not allocates_slowly(script)
+    library = tmp_path / "libtcmalloc_minimal.so.4"
+    library.symlink_to(_ctypes.__file__)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    assert not allocates_slowly(Path("/bin/ls"))
 
 
 def test_a_gem5_of_ones_own_is_examined(release: Release, tmp_path: Path) -> None:

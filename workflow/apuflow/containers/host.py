@@ -23,7 +23,8 @@ from apuflow.core.errors import EngineError
 from apuflow.core.host import home
 from apuflow.core.owner import OWNER, PROJECT, is_leftover, variable
 
-_PASSED_ON = ("PATH", "LANG", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "ROCM_PATH", "SSL_CERT_FILE")
+_LIBRARIES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "ROCM_PATH")
+_PASSED_ON = ("PATH", "LANG", "TMPDIR", "TZ", "SSL_CERT_FILE", *_LIBRARIES)
 _APPTAINERS = ("apptainer", "singularity")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1

@@ -150,6 +150,22 @@ def starts(binary: Path, seconds: float = 60.0) -> str | None:
     return None
 
 
+def allocates_slowly(binary: Path) -> bool:
+    """Whether a program would start on this machine with the C library's allocator, by ``ldd``.
+
+    That counts LD_PRELOAD. False for what is not linked dynamically.
+    """
+    listed = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=False).stdout
+    return "libc.so" in listed and not any(name in listed for name in ("tcmalloc", "mimalloc", "jemalloc"))
+
+
+def links(*libraries: str) -> bool:
+    """Whether g++ finds one of some libraries when it links."""
+    asked = [f"-print-file-name=lib{name}.so" for name in libraries]
+    answers = [subprocess.run(["g++", each], capture_output=True, text=True, check=False) for each in asked]
+    return any(Path(answer.stdout.strip()).is_absolute() for answer in answers)
+
+
 def unchanged_gem5(record: Gem5Record, file: Path) -> Gem5Record:
     """Check gem5 and return its record, whose ``file`` has a note beside it that avoids hashing again.
 
