@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -31,6 +32,21 @@ def test_counts_of_a_vector_sum_are_those_of_its_source(rows: Path) -> None:
     assert row["tcp_load_events"] == 2 * 65536 * 4 // 64
     assert "a kernel vector_add (measured never)" in row["flags"]
     assert row["gpu_cycles_low"] < row["gpu_cycles"] < row["gpu_cycles_high"]
+
+
+@pytest.mark.parametrize(("index", "pages"), [("i", 1), ("i * 1024 % 65536", 64)])
+def test_pages_of_loads_are_counted(rows: Path, index: str, pages: int) -> None:
+    """256 workgroups of four wavefronts, each of which loads a line of b, and of a 256 bytes or 64 pages.
+
+    The other three touch the pages that the first one has touched.
+    """
+    source = rows / "configs/workloads/kernels/vector_add.cl"
+    source.write_text(source.read_text().replace("a[i]", f"a[{index}]"))
+    apuflow.evaluate("own_vector_add", root=rows)
+    (kept,) = rows.glob("build/profiles/*.json")
+    (profile,) = json.loads(kept.read_text())
+    assert profile["load_pages"] == (pages + 1) / 2
+    assert profile["pages_again"] == 256 * 3 * (pages + 1)
 
 
 def test_kernels_are_executed_once(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:

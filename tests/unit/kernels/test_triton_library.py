@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import runpy
 import shutil
+from pathlib import Path
 from typing import Any
 
 import needs
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 from places import DATA, ROOT
 
+import apuflow
 from apuflow.configure import load_workload
 from apuflow.configure.kernel_workload import KernelsWorkload
 from apuflow.configure.loading import load_release
@@ -135,6 +137,20 @@ def test_as_many_instructions_run_as_on_gem5(name: str, kind: str) -> None:
         done, errors = interpret_program(given, {code: read_kernels(path)}, {code: path}, "gfx942")
     assert sum(each.total for each in done.executed) == gem5["instructions"]
     assert max(errors.values()) < 1e-3 and gem5["max_relative_error"] < 2e-3
+
+
+def test_l1_tlb_misses_of_a_product_are_near_gem5_s(root: Path) -> None:
+    """gem5 v24.1: 289,108 and 190,278. A step of 64x64 tiles touches 80 pages, the TLB has 32 entries."""
+    try:
+        triton_compiler()
+    except ApuflowError:
+        needs.TRITON.skip()
+    sizes = {"m": 128, "k": 4096, "n": 1024, "type": "half"}
+    units = {"num-compute-units": [4, 16]}
+    found = apuflow.evaluate(
+        "triton_product", units, sizes, machine="mi300x-like", release="v24.1", root=root
+    )
+    assert found["l1_tlb_misses"].tolist() == pytest.approx([289_108, 190_278], rel=0.3)
 
 
 def reference(name: str, **parameters: int) -> tuple[dict[str, Any], dict[str, Any]]:

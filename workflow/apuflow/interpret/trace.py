@@ -131,12 +131,14 @@ class Accesses:
     """Lines that vector memory instructions touch, a row for each line of each wavefront's instruction.
 
     Attributes:
-        group: number of the workgroup in the grid, in the order of dispatch. turn: how many vector memory
-            instructions the wavefront had executed. line: address over 64. address: the instruction's.
+        group: number of the workgroup in the grid, in the order of dispatch. first: whether a wavefront's
+            instruction begins. turn: how many vector memory instructions the wavefront had executed. line:
+            address over 64. address: the instruction's.
         loads, atomics: whether it is read, or changed by an atomic; else it is written.
     """
 
     group: NDArray[np.int64]
+    first: Lanes
     turn: NDArray[np.int64]
     line: NDArray[np.int64]
     address: NDArray[np.int64]
@@ -211,7 +213,7 @@ class Trace:
         self._turns = np.zeros(waves, np.int64)
         self._queue = np.zeros(waves, np.uint64)
         self._pending = {kind: np.zeros(waves, np.int64) for kind in ("vector", "scalar", "lds", "flat")}
-        self._parts: list[tuple[Array, Array, Array, Instruction]] = []
+        self._parts: list[tuple[Array, Lanes, Array, Array, Instruction]] = []
         self._turned: dict[tuple[int, ...], tuple[NDArray[Any], int]] = {}
         self._blocks: dict[int, tuple[list[_Event], int, int]] = {}
         self._numbers: tuple[Lds | None, Array] = None, np.zeros(0, np.int64)
@@ -270,7 +272,8 @@ class Trace:
         self._turns[waves.number] += 1
         wave, line = lines_of(addresses, size, lanes)
         number = self._group_numbers(waves)[waves.group[wave]]
-        self._parts.append((number, self._turns[waves.number[wave]], line, found))
+        first = np.diff(wave, prepend=-1) != 0
+        self._parts.append((number, first, self._turns[waves.number[wave]], line, found))
 
     def _group_numbers(self, waves: Waves) -> Array:
         if self._numbers[0] is not waves.lds:
@@ -308,10 +311,11 @@ class Trace:
             if unit(found) == "matrix":
                 matrices[found.name] = matrices.get(found.name, 0) + times
         parts, none = self._parts, np.zeros(0, np.int64)
-        group, turn, line = (np.concatenate([none, *(part[at] for part in parts)]) for at in range(3))
+        group, turn, line = (np.concatenate([none, *(part[at] for part in parts)]) for at in (0, 2, 3))
+        first = np.concatenate([np.zeros(0, np.bool_), *(part[1] for part in parts)])
         lengths = [len(part[0]) for part in parts]
-        address = np.repeat(np.array([part[3].address for part in parts], np.int64), lengths)
-        units = np.repeat(np.array([unit(part[3]) for part in parts], str), lengths)
+        address = np.repeat(np.array([part[4].address for part in parts], np.int64), lengths)
+        units = np.repeat(np.array([unit(part[4]) for part in parts], str), lengths)
         return Traced(
             workgroups=executed.workgroups,
             wavefronts=executed.wavefronts,
@@ -326,6 +330,6 @@ class Trace:
             scalar_waits=self.waits["scalar"],
             bank_turns=self.bank_turns,
             code_bytes=sum(found.size for found in executed.instructions),
-            accesses=Accesses(group, turn, line, address, units == "load", units == "atomic"),
+            accesses=Accesses(group, first, turn, line, address, units == "load", units == "atomic"),
             matrices=matrices,
         )

@@ -40,7 +40,7 @@ from apuflow.preview.profile import MatrixWork, Profile, Stream
 Array = NDArray[np.int64]
 Chosen = NDArray[np.bool_]
 LINES_OF_PAGE = PAGE // LINE
-_KEPT = "5"
+_KEPT = "6"
 """Version of what is kept of a profile."""
 
 
@@ -153,7 +153,7 @@ def traced_profile(traced: Traced | Sampled, gfx: str = "") -> Profile:
     some, ran = parts[0][0], Counter[str]()
     for part, weight in parts:
         ran.update({name: round(times * weight) for name, times in part.matrices.items()})
-    return profile_of(
+    found = profile_of(
         sampled_totals(traced) if isinstance(traced, Sampled) else totals_of(traced),
         round(sum(part.workgroups * weight for part, weight in parts)),
         max(1, round(sum(part.wavefronts * weight for part, weight in parts))),
@@ -162,6 +162,26 @@ def traced_profile(traced: Traced | Sampled, gfx: str = "") -> Profile:
         vgprs=some.registers,
         matrix=matrix_work(ran, gfx),
     )
+    pages, again, between = _pages_of_loads(parts)
+    return found._replace(load_pages=pages, pages_again=again, pages_between=between)
+
+
+def _pages_of_loads(parts: Sequence[tuple[Traced, float]]) -> tuple[float, float, float]:
+    """``load_pages``, ``pages_again`` and ``pages_between`` of a profile."""
+    loads = touched = again = between = 0.0
+    for part, weight in parts:
+        seen = part.accesses
+        page = seen.line // LINES_OF_PAGE
+        new = seen.loads & (seen.first | (np.diff(page, prepend=-1) != 0))
+        if not new.any():
+            continue
+        group, turn, page = seen.group[new], seen.turn[new], page[new]
+        often = weight * (len(page) - _pairs(group, page))
+        loads += weight * part.instructions["load"]
+        touched += weight * len(page)
+        again += often
+        between += often * _between(group, turn, page)
+    return max(1.0, touched / loads) if loads else 1.0, again, between / again if again else 0.0
 
 
 def sampled_totals(found: Sampled) -> dict[str, float]:

@@ -53,6 +53,7 @@ class Latencies(NamedTuple):
     store: Array
     token: Array
     walk: Array
+    l2_tlb: Array
     step: Array
     fetch: Array
     refetch: Array
@@ -79,6 +80,7 @@ def latencies(machine: Gpus) -> Latencies:
         store=tcp + machine.to_directory * g + ACKNOWLEDGE_RUBY * r,
         token=(machine.request_cycles + TCP_STEPS) * g,
         walk=walk,
+        l2_tlb=(machine.l1_tlb_cycles + machine.l2_tlb_cycles) * g,
         step=STEP * g,
         fetch=fetch + FETCH_STEPS * g,
         refetch=REFETCHED * (beyond + FETCH_STEPS * g),

@@ -162,6 +162,9 @@ class Profile(NamedTuple):
         code_pages: pages of code beyond the first, for each of which all wavefronts wait together.
         rounds: times a wavefront waits for vector loads, one after the other.
         walk_rounds: page walks that it waits for in its loads.
+        load_pages: pages that one of its loads touches.
+        pages_again: times that loads touch a page that their workgroup has touched. pages_between: pages
+            that it touches between two such times.
         store_rounds: times it waits for its own stores before its end (vmcnt and, for FLAT, lgkmcnt count
             them).
         swaps: times it waits for compare-and-swaps, one after the other, where nothing disturbs them.
@@ -185,6 +188,9 @@ class Profile(NamedTuple):
     rounds: float
     code_pages: int = 0
     walk_rounds: float = 1.0
+    load_pages: float = 1.0
+    pages_again: float = 0.0
+    pages_between: float = 0.0
     store_rounds: float = 0.0
     swaps: float = 0.0
     joined_rounds: float = 0.0

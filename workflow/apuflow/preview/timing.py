@@ -25,7 +25,7 @@ from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.residual import correction
 from apuflow.preview.step import Step
 from apuflow.preview.tables import Launches
-from apuflow.preview.traffic import Traffic, traffic
+from apuflow.preview.traffic import Traffic, pages_again, traffic
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Terms:
         residence: of a wavefront, from its begin to its end, with all others that are there at a time.
         computed: of all batches of the busiest compute unit, without links and DRAM.
         loading, storing: of the directory's link or the DRAM. phases: of both, as far as they overlap.
-        walks: page walks that follow one another.
+        walks: page walks and lookups in the L2 TLB that follow one another.
         line: stores to the same line, one after the other.
         core: all of them together.
     """
@@ -153,7 +153,8 @@ def times_of(launches: Launches, *, folds: NDArray[np.int64] | None = None, corr
     shown = np.maximum(phases.both - np.where(batches <= 1.0, HIDDEN * latency, 0.0), 0.0)
     together = np.where(batches <= 1.0, computed + shown, _beside(computed, shown, BESIDE))
     ns = np.maximum(residence * batches, np.where(phases.apart, together, 0.0))
-    walks = flow.cold_pages * lat.walk / _walks_at_a_time(launches)
+    walks = flow.cold_pages * lat.walk + pages_again(launches) * lat.l2_tlb
+    walks = walks / _walks_at_a_time(launches)
     atomics = profile.line_atomics * (lat.memory - lat.tcp)
     line = np.maximum(flow.line_turns * lat.memory, atomics)
     core = start + np.maximum(_beside(ns, walks, WALKS_BESIDE), line)
@@ -305,11 +306,11 @@ def _load(launches: Launches, flow: Traffic, lat: Latencies) -> Array:
 
 
 def _walks_at_a_time(launches: Launches) -> Array:
-    """Page walks under way: of sets of compute units that want other pages, and of a wavefront's loads."""
+    """Page walks under way: of sets of compute units that want other pages, of loads, and of their pages."""
     counts, waves = launches.counts, _waves(launches)
     sets = launches.used / np.maximum(1.0, np.minimum(launches.sharing, launches.used))
     loads = counts.loads / waves / np.maximum(1.0, launches.profiles.rounds)
-    return np.maximum(1.0, sets * np.maximum(1.0, loads) ** AHEAD)
+    return np.maximum(1.0, sets * np.maximum(1.0, loads) ** AHEAD * launches.profiles.load_pages)
 
 
 def _bounds(core: Array, busy: Array, line: Array) -> Numbered[str]:

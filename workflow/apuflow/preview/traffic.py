@@ -87,6 +87,8 @@ ADDING_TURNS = 3.0
 """A workgroup's time between its load of a sum and its last swap, in waits for memory."""
 CROWD = 2.0
 """Compute units at which half of the time is waiting for memory, so that an addition takes so much of it."""
+L1_TLB_ENTRIES = 32.0
+"""``--L1TLBentries``, which the model does not read."""
 
 
 class _Stored(NamedTuple):
@@ -236,7 +238,7 @@ def traffic(launches: Launches) -> Traffic:
         code_reads=-(-launches.used // launches.machines.compute_units_per_sqc) * (code + SCALAR_LINES),
         code_misses=np.where(found.code_kept, 0.0, code) + SCALAR_LINES,
         cold_pages=launches.accesses.sum(launches.accesses.cold_pages),
-        l1_tlb_misses=_l1_tlb_misses(launches.accesses),
+        l1_tlb_misses=_l1_tlb_misses(launches.accesses) + pages_again(launches),
     )
 
 
@@ -245,3 +247,9 @@ def _l1_tlb_misses(accesses: Accesses) -> Array:
     units = np.maximum(1.0, np.minimum(accesses.streams.sharing, accesses.used))
     looked_up = np.minimum(accesses.pages * units, accesses.streams.instructions)
     return accesses.sum(np.maximum(looked_up, accesses.cold_pages))
+
+
+def pages_again(launches: Launches) -> Array:
+    """Times that the L1 TLB has lost a page that a workgroup touches again; those of a unit share it."""
+    between = np.maximum(1.0, launches.profiles.pages_between * launches.resident)
+    return launches.profiles.pages_again * np.maximum(0.0, 1.0 - L1_TLB_ENTRIES / between)
