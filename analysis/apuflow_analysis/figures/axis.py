@@ -197,8 +197,9 @@ def _joined(frame: pd.DataFrame, group: Sequence[str]) -> pd.DataFrame:
     """The table with one axis of columns that advance together, if none of them alone tells rows apart."""
     axes = tuple(frame.attrs.get("axes") or ())
     own = [name for name in group if name in axes and frame[name].nunique() > 1]
-    rows = frame[["workload", *own]].drop_duplicates()
-    if len(own) < 2 or any(not rows.duplicated(["workload", name]).any() for name in own):
+    of = [name for name in ("workload", "suite") if name in frame]
+    rows = frame[[*of, *own]].drop_duplicates()
+    if len(own) < 2 or any(not rows.duplicated([*of, name]).any() for name in own):
         return frame
     name = TOGETHER.join(own)
     values = [

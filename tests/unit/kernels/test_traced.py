@@ -112,7 +112,9 @@ def test_workgroups_that_differ_run_all(gfx: str, root: Path) -> None:
 def test_barriers_masks_and_lds_are_those_of_the_whole_program(gfx: str, root: Path) -> None:
     whole, some, sampled = _both(root, gfx, [("tree", 65024, 256)], 65024)
     assert sampled == [True]
-    assert [each._replace(streams=()) for each in some] == [each._replace(streams=()) for each in whole]
+    pages = some[0].pages_again
+    assert pages == pytest.approx(whole[0].pages_again, rel=0.01)  # workgroups begin elsewhere in their pages
+    assert some[0]._replace(streams=()) == whole[0]._replace(streams=(), pages_again=pages)
     assert [s.lines for s in some[0].streams] == [s.lines for s in whole[0].streams]
 
 

@@ -44,6 +44,16 @@ def items() -> pd.DataFrame:
     return frame
 
 
+def test_points_of_layer_values_that_are_set_together_are_told_apart() -> None:
+    """As in sweep llama3_block, where neither the sequence nor the cache tells a point."""
+    layers = {"layer.sequence": [128, 1, 1], "layer.cached": [0, 0, 1024]}
+    rows = pd.concat([items().assign(**{name: given[k] for name, given in layers.items()}) for k in range(3)])
+    rows = rows.reset_index(drop=True)
+    rows.attrs["axes"] = ("num_compute_units", *layers)
+    chosen = figures.choose(rows, figures.Choice(together=(tuple(layers),)))
+    assert sorted(set(chosen["layer.sequence+layer.cached"])) == ["1 + 0", "1 + 1024", "128 + 0"]
+
+
 def test_shares_of_kinds_and_phases_are_those_of_the_time() -> None:
     kinds = figures.make("operations", items()).data.set_index(["label", "op"])["share"]
     assert kinds["net, CUs 1", "conv"] == 6 / 8
