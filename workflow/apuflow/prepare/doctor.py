@@ -204,6 +204,7 @@ class _Machine:
             compiler = _program("g++", SIMULATING, "apt install g++")
             yield compiler
             if compiler.state is State.OK and gem5_build(self.release, self.site).allocator == "tcmalloc":
+                # gem5 is not there yet: any program tells what LD_PRELOAD gives it.
                 slow = allocates_slowly(Path(sys.executable)) and not links("tcmalloc_minimal", "tcmalloc")
                 yield _allocator(slow, _LINKED)
 

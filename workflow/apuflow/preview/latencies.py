@@ -43,6 +43,7 @@ class Latencies(NamedTuple):
 
     Attributes:
         token: of a coalescer token per instruction whose page is in the L1 TLB.
+        l2_tlb: of a lookup that the L1 TLB misses and the L2 TLB has.
         fetch, refetch: of a line of code from memory, and from the TCC.
         arguments: of a scalar load of kernel arguments whose page a TLB has.
     """

@@ -25,7 +25,7 @@ from apuflow.preview.queueing import LOCAL, STATIONS, SYNCHRONOUS, solve
 from apuflow.preview.residual import correction
 from apuflow.preview.step import Step
 from apuflow.preview.tables import Launches
-from apuflow.preview.traffic import Traffic, pages_again, traffic
+from apuflow.preview.traffic import Traffic, traffic
 
 Array = NDArray[np.float64]
 
@@ -153,8 +153,7 @@ def times_of(launches: Launches, *, folds: NDArray[np.int64] | None = None, corr
     shown = np.maximum(phases.both - np.where(batches <= 1.0, HIDDEN * latency, 0.0), 0.0)
     together = np.where(batches <= 1.0, computed + shown, _beside(computed, shown, BESIDE))
     ns = np.maximum(residence * batches, np.where(phases.apart, together, 0.0))
-    walks = flow.cold_pages * lat.walk + pages_again(launches) * lat.l2_tlb
-    walks = walks / _walks_at_a_time(launches)
+    walks = (flow.cold_pages * lat.walk + flow.pages_again * lat.l2_tlb) / _walks_at_a_time(launches)
     atomics = profile.line_atomics * (lat.memory - lat.tcp)
     line = np.maximum(flow.line_turns * lat.memory, atomics)
     core = start + np.maximum(_beside(ns, walks, WALKS_BESIDE), line)

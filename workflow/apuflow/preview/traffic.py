@@ -38,7 +38,8 @@ class Traffic(NamedTuple):
         line_turns: stores of workgroups to a line that they share, one after the other.
         code_reads, code_misses: lines of code and scalars that the instruction and scalar caches ask the TCC
             for, and those that it does not have.
-        cold_pages: page walks. l1_tlb_misses: of coalesced lookups.
+        cold_pages: page walks. l1_tlb_misses: of coalesced lookups. pages_again: of them, of pages that a
+            workgroup touches again.
     """
 
     tcp_loads: Array
@@ -61,6 +62,7 @@ class Traffic(NamedTuple):
     code_misses: Array
     cold_pages: Array
     l1_tlb_misses: Array
+    pages_again: Array
 
     @property
     def tcc_misses(self) -> Array:
@@ -213,6 +215,7 @@ def _loaded(loads: Accesses) -> _Loaded:
 def traffic(launches: Launches) -> Traffic:
     """Closed-form reuse: a line is found again when what the workgroups touch in between fits the cache."""
     stored, loaded, found = _stored(launches.stores), _loaded(launches.loads), launches.found
+    again = _pages_again(launches)
     misses = loaded.reads - loaded.tcc_hits
     lines = -(-launches.profiles.code_bytes // LINE)
     code = np.where(found.code_cached, 0.0, lines)
@@ -238,7 +241,8 @@ def traffic(launches: Launches) -> Traffic:
         code_reads=-(-launches.used // launches.machines.compute_units_per_sqc) * (code + SCALAR_LINES),
         code_misses=np.where(found.code_kept, 0.0, code) + SCALAR_LINES,
         cold_pages=launches.accesses.sum(launches.accesses.cold_pages),
-        l1_tlb_misses=_l1_tlb_misses(launches.accesses) + pages_again(launches),
+        l1_tlb_misses=_l1_tlb_misses(launches.accesses) + again,
+        pages_again=again,
     )
 
 
@@ -249,7 +253,7 @@ def _l1_tlb_misses(accesses: Accesses) -> Array:
     return accesses.sum(np.maximum(looked_up, accesses.cold_pages))
 
 
-def pages_again(launches: Launches) -> Array:
+def _pages_again(launches: Launches) -> Array:
     """Times that the L1 TLB has lost a page that a workgroup touches again; those of a unit share it."""
     between = np.maximum(1.0, launches.profiles.pages_between * launches.resident)
     return launches.profiles.pages_again * np.maximum(0.0, 1.0 - L1_TLB_ENTRIES / between)
