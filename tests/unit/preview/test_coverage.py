@@ -12,6 +12,7 @@ from sweep_texts import HEAD, expand
 
 from apuflow import preview
 from apuflow.configure.option_rules import defaults
+from apuflow.core import project
 from apuflow.preview import coverage
 from apuflow.preview.columns import by_value
 from apuflow.preview.counters import counter_columns
@@ -47,7 +48,7 @@ def test_inside_the_range_nine_of_ten_measured_runs_lie_in_the_interval(root: Pa
     assert 0.9 <= found["held"].mean() <= 0.97
 
 
-def layers_in_their_intervals(layers: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+def layers_in_their_intervals(layers: pd.DataFrame, width: float = 1.55) -> tuple[pd.DataFrame, pd.Series]:
     """Launches of drawn layers; whether gem5's cycles lie in their intervals, and those of whole layers."""
     known = modelled(layers)
     frame = known.scored()
@@ -68,7 +69,7 @@ def layers_in_their_intervals(layers: pd.DataFrame) -> tuple[pd.DataFrame, pd.Se
     }
     sums = pd.DataFrame({name: column * frame["passes"] for name, column in ends.items()})
     sums = sums.groupby(frame["point"]).sum()
-    assert (sums["high"] / sums["low"]).median() < 1.55
+    assert (sums["high"] / sums["low"]).median() < width
     return frame, sums["measured"].between(sums["low"], sums["high"])
 
 
@@ -90,6 +91,13 @@ def test_intervals_hold_for_nine_of_ten_layers_of_a_draw_that_had_no_part_in_the
     for held in (pd.concat(whole for _, whole in found), pd.concat(one["held"] for one, _ in found)):
         assert held.mean() > 0.9
     assert max(launches["outside"].mean() for launches, _ in found) < 0.2
+
+
+def test_intervals_hold_for_nine_of_ten_large_layers_of_networks() -> None:
+    """They widened the ranges alone: neither the correction nor the intervals were made from their times."""
+    large = read_runs(project.recorded_runs() / "networks_3.csv")
+    _, whole = layers_in_their_intervals(large, width=1.7)
+    assert whole.mean() >= 0.9
 
 
 def test_what_bounds_a_launch_says_how_far_it_may_be_off() -> None:

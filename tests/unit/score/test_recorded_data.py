@@ -24,6 +24,7 @@ TABLES = (
     "products",
     "networks",
     "networks_2",
+    "networks_3",
     "layers",
     "wide",
     "scaling",

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 EngineName: TypeAlias = Literal["gem5", "gem5-kernels", "preview"]
-PREVIEW_VERSION: Final = "38"
+PREVIEW_VERSION: Final = "39"
 """Version of the timing model, raised when its numbers change. Part of a point's identity and path."""
 PREVIEW_RELEASE: Final = "v23.0"
 """The gem5 release that the timing model reproduces and was measured on."""

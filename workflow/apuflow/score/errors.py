@@ -55,7 +55,7 @@ RECORDED = (
     *("layers.csv.xz", "runs.csv", "campaign.csv", "products.csv", "networks.csv", "networks_2.csv"),
     *("wide.csv", "scaling.csv", "large.csv"),
 )
-"""The tables of runs that come with apuflow."""
+"""The tables of runs that the correction was learned from: all but ``networks_3.csv``."""
 UNSEEN = tuple(map(str, range(24, 29)))
 """Samples of random layers from which nothing was learned, and by which no rule was chosen."""
 

@@ -135,6 +135,7 @@ def page() -> str:
         ("products of rocBLAS", _table_of("products")),
         ("operations of AlexNet and DeepBench", _table_of("networks")),
         ("operations of SqueezeNet", _table_of("networks_2")),
+        ("large layers of networks, from which nothing was learned", _table_of("networks_3")),
         ("sweeps on machines with several directories", _table_of("wide")),
         ("sweeps over one option or size", _table_of("scaling")),
         ("layers of more than 10 million cycles", _table_of("large")),
