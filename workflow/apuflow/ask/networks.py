@@ -1,6 +1,6 @@
-"""``python -m apuflow.score.networks``: of a network's time, the share inside what the preview was measured on.
+"""``python -m apuflow.ask.networks`` writes ``docs/measured/networks.md``.
 
-It writes ``docs/measured/networks.md``.
+It has the share of each network's time that lies inside what the preview was measured on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def networks(root: Path) -> list[str]:
 
 
 def inside(network: str, root: Path) -> Iterator[float]:
-    """Share of the time of an iteration, for each of ``IMAGES`` on each of ``UNITS``; the last varies fastest.
+    """Share of an iteration's time, for each of ``IMAGES`` on each of ``UNITS``; the last varies fastest.
 
     An operation is inside where all its kernels are (``preview.coverage``).
     """
@@ -53,8 +53,9 @@ def page(names: Iterable[str], root: Path) -> str:
             "# Networks inside what the preview was measured on\n",
             "Share of the time of an iteration of training, in percent, that lies\n"
             f"[inside](../preview.md#coverage) what preview {PREVIEW_VERSION} was measured on. Outside, an\n"
-            "interval is a guess. Images have the network's default size; the machine is `apu-gfx902` of gem5\n"
-            "v24.1, with the stand-in for matrix products. `python -m apuflow.score.networks` writes this page.\n",
+            "interval is a guess. Images have the network's default size. The machine is `apu-gfx902` of\n"
+            "gem5 v24.1, with the stand-in for matrix products.\n"
+            "`python -m apuflow.ask.networks` writes this page.\n",
             table(head, rows),
         ]
     )
