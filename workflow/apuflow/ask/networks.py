@@ -14,6 +14,7 @@ from apuflow.configure.loading import suite_names
 from apuflow.configure.suite import load_suite
 from apuflow.core.engines import PREVIEW_VERSION
 from apuflow.core.files import write_text
+from apuflow.core.words import many
 from apuflow.score.measured import table
 from apuflow.suites.suite import NETWORK
 from apuflow_analysis.tables.suite_sums import coverage
@@ -45,8 +46,7 @@ def inside(network: str, root: Path) -> Iterator[float]:
 
 def page(names: Iterable[str], root: Path) -> str:
     """The page: a row for each network."""
-    images = [f"{n} image{'s' if n > 1 else ''}" for n in IMAGES]
-    head = ("network", *(f"{n}, {units} units" for n in images for units in UNITS))
+    head = ("network", *(f"{many(n, 'image')}, {units} units" for n in IMAGES for units in UNITS))
     rows = ((name, *(f"{100 * share:.0f}" for share in inside(name, root))) for name in names)
     return "\n".join(
         [

@@ -33,13 +33,16 @@ from apuflow.score.errors import (
 )
 from apuflow.score.runs import row_machine
 
+FEWEST_SPANNED: Final = 5
+"""Runs from which a kernel has ranges: two runs do not tell how far a third one is off."""
+
 
 def spanned(without: int | None = None) -> dict[str, Any]:
     """Ranges and errors of the recorded runs, as ``measured.json`` holds them.
 
-    Ranges are those of all runs, but for rocBLAS' kernels: they ran on random machines, and these
-    ranges are no other kernel's. Errors are those of random layers, where a kernel has enough of
-    them: the model's constants were chosen by the other runs, and it is nearer to these.
+    Ranges are those of all runs of a kernel, if there are ``FEWEST_SPANNED``. rocBLAS' kernels ran on
+    random machines, and these ranges are no other kernel's. Errors are those of random layers, where a
+    kernel has enough of them: the model's constants were chosen by the other runs, and it is nearer to these.
     ``without``: number of a sample of layers that is left out.
     """
     layers = read_runs(random_layers())
@@ -80,6 +83,7 @@ def spanned(without: int | None = None) -> dict[str, Any]:
                 "errors": _percentiles(errors.get(kernel, part["error"])),
             }
             for kernel, part in kernels.groupby(kernels["kernel"].map(family))
+            if len(part) >= FEWEST_SPANNED
         },
     }
 
